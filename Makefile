@@ -1,0 +1,43 @@
+# Two commands are enough: `make demo` and `make test`. Each sets up its own .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-long lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       anonymize built-in sample data and show what came out"
+	@echo "make test       lint, type-check and run every test"
+	@echo "make test-long  the same tests with far more random cases"
+	@echo "make lint       ruff, mypy and import-linter only"
+	@echo "make bench      measure speed and memory against peers"
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ringfence needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(READY)
+
+demo: $(READY)
+	$(BIN)/ringfence demo -o demo-release
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+test-long: lint
+	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist loadgroup
+
+bench: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo-release

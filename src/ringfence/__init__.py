@@ -1,0 +1,10 @@
+"""Ringfence makes personal data publishable. The public names, and nothing else."""
+
+import ringfence.audit  # noqa: F401  the package first, so that the verb of the same name below keeps the name
+from ringfence import errors
+from ringfence.api import Release, anonymize, audit
+from ringfence.hierarchy import Hierarchy
+from ringfence.spec import Spec
+
+__version__ = "0.1.0.dev0"
+__all__ = ["Hierarchy", "Release", "Spec", "anonymize", "audit", "errors"]

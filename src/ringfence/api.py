@@ -1,0 +1,279 @@
+"""The verbs: anonymize, run, audit. Shared by the command line and whatever else speaks for the library.
+
+Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
+"""
+
+import datetime as dt
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ringfence.errors import DataError, SpecError, listed
+from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    import ibis
+
+    from ringfence.audit.verify import Verdict
+    from ringfence.engine import Engine
+    from ringfence.plan import GlobalPlan
+    from ringfence.search.methods import Decision
+    from ringfence.search.progress import SearchResult
+
+Listener = Callable[[str], None]
+"""Told in a few words what is going on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What came out: the table to publish, the decision behind it, what it costs, and the audit's verdict."""
+
+    table: Any
+    decision: "Decision" = field(repr=False)
+    audit: "Verdict"
+    spec: Spec = field(repr=False)
+    incomplete: int = 0
+    log: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def plan(self) -> "GlobalPlan":
+        """What was decided. May show values of the original."""
+        return self.decision.plan
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Every loss by name, and the numbers of rows, suppressed rows and classes."""
+        return self.decision.metrics
+
+    @property
+    def search(self) -> "SearchResult | None":
+        """How well the search can vouch for the plan; None where nothing was searched."""
+        return self.decision.search
+
+    def save(self, folder: str | Path, file_format: str = "csv") -> Path:
+        """Write the release into a folder: what may be published under `public`, what may not under `private`.
+
+        `file_format` is "csv" or "parquet". The file is read back and audited before it takes its place. Files of an
+        earlier run are replaced when everything is ready, or, if anything fails, not at all. Returns the release's
+        path.
+        """
+        from ringfence.engine import Engine
+        from ringfence.publish import FORMATS, publish
+
+        if file_format not in FORMATS:
+            raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
+        with Engine(self.spec.data) as engine:
+            path, _ = publish(
+                engine,
+                engine.open(self.table, self.spec.data),
+                self.decision,
+                self.spec,
+                Path(folder),
+                file_format=file_format,
+                incomplete=self.incomplete,
+                log=self.log,
+            )
+        return path
+
+    def __str__(self) -> str:
+        published, suppressed = self.metrics["rows"], self.metrics["suppressed"]
+        return f"Release of {published:,} rows; {suppressed:,} suppressed\n{self.plan}\n{self.audit}"
+
+
+def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> Release:
+    """Return an audited release of a table, as a specification asks for it.
+
+    One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
+    rows, and the audit judges the result from its published values alone.
+
+    `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
+    `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
+    changed. `listener` is told how far the work is.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
+    >>> spec = Spec(
+    ...     attributes={
+    ...         "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
+    ...         "illness": {"role": "sensitive"},
+    ...     },
+    ...     privacy={"k": 2},
+    ... )
+    >>> release = anonymize(people, spec)
+    >>> sorted(release.table["age"].to_pylist())
+    ['[30, 35)', '[30, 35)', '[35, 40)', '[35, 40)']
+    >>> release.audit.measured["k"]
+    2
+    """
+    from ringfence.audit.verify import verify
+    from ringfence.engine import Engine
+    from ringfence.publish import check
+    from ringfence.sources import converter
+
+    diary = _Diary(listener)
+    with Engine(spec.data) as engine:
+        rows, decision, incomplete = _make(engine, source, spec, diary)
+        diary("rewriting the rows")
+        table = engine.fetch(rows)
+        diary("auditing the release")
+        verdict = check(verify(engine, engine.open(table, spec.data), spec))
+    return Release(converter(source)(table), decision, verdict, spec, incomplete, tuple(diary.lines))
+
+
+def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> Release:
+    """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
+
+    The rows go from file to file without being held in memory; the audit judges the file that was written. The
+    release's `table` is its path.
+    """
+    from ringfence.engine import Engine
+    from ringfence.publish import publish
+
+    diary = _Diary(listener)
+    with Engine(spec.data) as engine:
+        rows, decision, incomplete = _make(engine, None, spec, diary)
+        diary("writing and auditing the release")
+        columnar = Path(spec.data.source or "").suffix.lower() not in (".csv", ".tsv", ".txt")
+        path, verdict = publish(
+            engine,
+            rows,
+            decision,
+            spec,
+            Path(folder),
+            file_format="parquet" if columnar else "csv",
+            incomplete=incomplete,
+            log=diary.lines,
+        )
+    return Release(path, decision, verdict, spec, incomplete, tuple(diary.lines))
+
+
+def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
+    """Judge a release: does what it shows keep the promise of the specification?
+
+    Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
+    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
+    must be the manifest's. `original` is for guarantees that need the original data to be judged; none of those here
+    yet do.
+    """
+    from ringfence.audit.verify import verify
+    from ringfence.engine import Engine
+
+    if original is not None:
+        raise SpecError("an audit against the original is not there yet: leave it out")
+    _check_available(spec)
+    with Engine(spec.data) as engine:
+        verdict = verify(engine, engine.open(table, spec.data), spec)
+    if isinstance(table, str | Path):
+        return _with_manifest(verdict, Path(table))
+    return verdict
+
+
+def _with_manifest(verdict: "Verdict", release: Path) -> "Verdict":
+    """Add a finding where a manifest beside the release speaks of another file."""
+    from dataclasses import replace
+
+    from ringfence.audit.verify import Finding
+    from ringfence.publish import file_hash
+
+    manifest = release.parent / "manifest.json"
+    if not manifest.is_file():
+        return verdict
+    try:
+        stated = json.loads(manifest.read_text(encoding="utf-8"))["release"]
+        if stated["file"] != release.name or stated["sha256"] == file_hash(release):
+            return verdict
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
+    changed = Finding(
+        rule="manifest",
+        message=f"{release.name!r} is not the file that its manifest speaks of: it was changed after it was published",
+        rows=int(verdict.measured["rows"]),
+        example={},
+    )
+    return replace(verdict, ok=False, findings=(*verdict.findings, changed))
+
+
+class _Diary:
+    """Keeps what happened when, and passes it on."""
+
+    def __init__(self, listener: Listener | None) -> None:
+        self.lines: list[str] = []
+        self._listener = listener
+
+    def __call__(self, event: str) -> None:
+        now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
+        self.lines.append(f"{now} {event}")
+        self.tell(event)
+
+    def tell(self, event: str) -> None:
+        """Pass an event on without keeping it."""
+        if self._listener is not None:
+            self._listener(event)
+
+
+def _make(engine: "Engine", source: Any, spec: Spec, diary: _Diary) -> "tuple[ibis.Table, Decision, int]":
+    """Count, decide, and describe the release; return it with the decision and the number of incomplete rows."""
+    from ringfence.census import counted_columns, take_census
+    from ringfence.engine import ROWS, check_columns
+    from ringfence.plan import rewrite
+    from ringfence.search.methods import decide
+    from ringfence.search.progress import Watch
+
+    _check_available(spec)
+    diary("reading and counting the rows")
+    rows = engine.open(_located(source, spec), spec.data)
+    published = check_columns(rows.columns, spec)
+    census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+    diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+    decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
+    return engine.recode(rows, rewrite(decision.plan, census), published), decision, census.incomplete
+
+
+def _located(source: Any, spec: Spec) -> Any:
+    """Return the source that was passed in, or the one that the specification names."""
+    if source is not None:
+        return source
+    if spec.data.source is None:
+        raise SpecError("there is no data: pass a table, or name a file in data.source")
+    if "://" in spec.data.source:
+        raise SpecError(f"data.source = {spec.data.source!r}: databases are not there yet; allowed: the path of a file")
+    return spec.locate(spec.data.source)
+
+
+def _check_available(spec: Spec) -> None:
+    """Refuse what later versions will do, naming it."""
+    method, privacy, data = spec.method, spec.privacy, spec.data
+    missing = {
+        f"method.name = {method.name!r}": method.name not in ("optimal", "levels"),
+        f"method.search = {method.search!r}": method.search != "auto",
+        f"method.scheme = {method.scheme!r}": method.name == "optimal" and method.scheme != "level",
+        "privacy.m": privacy.m is not None,
+        "data.entity": data.entity is not None,
+        "data.weights": data.weights is not None,
+        "data.basket_id": data.basket_id is not None,
+        "data.table": data.table is not None,
+        **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
+        **{
+            f"attributes.{name}.scheme = {attribute.scheme!r}": attribute.scheme not in (None, "level")
+            for name, attribute in spec.attributes.items()
+        },
+    }
+    for what, asked in missing.items():
+        if asked:
+            raise SpecError(
+                f"{what} is not there yet; there are: the methods optimal (scheme = 'level', search = 'auto') and"
+                " levels, with privacy.k, l, p and t"
+            )
+    if (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    quasi = spec.of_role("quasi")
+    if not quasi:
+        raise SpecError("no attribute has the role quasi: there is nothing to recode")
+    for name in quasi:
+        if spec.attributes[name].hierarchy is None:
+            raise SpecError(
+                f"attributes.{name} has no hierarchy, which the scheme 'level' needs; give it one, or"
+                ' hierarchy = "flat"'
+            )

@@ -1,0 +1,171 @@
+"""A release in integer codes: the distinct combinations that the engine counted, grouped into classes.
+
+From here on nothing depends on the order in which the engine returned them: labels are numbered in sorted order,
+classes in the order of their labels.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ringfence.audit.spelling import speller
+from ringfence.errors import DataError
+from ringfence.hierarchy import ROOT
+from ringfence.spec import Spec
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column: its distinct published labels, sorted, with None for missing last; and each combination's label."""
+
+    name: str
+    labels: tuple[str | None, ...]
+    codes: Longs
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """How many rows of each class have each sensitive value: sorted by class, then value; pairs that occur only."""
+
+    classes: Longs
+    values: Longs
+    rows: Longs
+    sizes: Longs
+
+    @cached_property
+    def starts(self) -> Longs:
+        """Where each class begins."""
+        return np.searchsorted(self.classes, np.arange(len(self.sizes)))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of each value in its class."""
+        return self.rows / self.sizes[self.classes]
+
+    def whole(self, values: int) -> Floats:
+        """Return the share of each of so many values in the whole release."""
+        shares: Floats = total_by(self.values, self.rows, values) / self.sizes.sum()
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """The combinations of a release: how many rows each has, and the class it belongs to.
+
+    Rows are of one class if they have the same labels in all quasi-identifiers.
+    """
+
+    rows: Longs
+    quasi: tuple[Column, ...]
+    sensitive: Mapping[str, Column]
+    class_of: Longs
+    firsts: Longs
+    """For each class, its first combination."""
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """How many rows each class has."""
+        return total_by(self.class_of, self.rows, len(self.firsts))
+
+    @cached_property
+    def masked(self) -> Bools:
+        """Which combinations have `*` in every quasi-identifier."""
+        masked = np.full(len(self.rows), bool(self.quasi))
+        for column in self.quasi:
+            masked &= np.array([label == ROOT for label in column.labels], bool)[column.codes]
+        return masked
+
+    @cached_property
+    def incomplete(self) -> Bools:
+        """Which combinations miss a quasi-identifier."""
+        incomplete = np.zeros(len(self.rows), bool)
+        for column in self.quasi:
+            incomplete |= np.array([label is None for label in column.labels], bool)[column.codes]
+        return incomplete
+
+    def labels_of(self, number: int) -> dict[str, str | None]:
+        """Return the published labels of a class."""
+        return {column.name: column.labels[column.codes[self.firsts[number]]] for column in self.quasi}
+
+    @cached_property
+    def cells_of(self) -> Mapping[str, Cells]:
+        """The cells of each sensitive attribute, its values numbered as its labels are."""
+        return {name: self.cells(column.codes, len(column.labels)) for name, column in self.sensitive.items()}
+
+    def cells(self, values: Longs, count: int) -> Cells:
+        """Return how many rows of each class have each value, given the value, below `count`, of each combination."""
+        pairs, which = np.unique(self.class_of * count + values, return_inverse=True)
+        return Cells(
+            classes=pairs // count,
+            values=pairs % count,
+            rows=total_by(which, self.rows, len(pairs)),
+            sizes=self.sizes,
+        )
+
+
+def read_released(counted: pa.Table, rows: str, quasi: Sequence[str], sensitive: Sequence[str], spec: Spec) -> Released:
+    """Code the combinations that an engine counted; the column `rows` holds their numbers of rows."""
+    columns = {name: _column(counted[name], name, spec) for name in dict.fromkeys([*quasi, *sensitive])}
+    judged = tuple(columns[name] for name in quasi)
+    firsts, class_of = _classes(judged, counted.num_rows)
+    return Released(
+        rows=counted[rows].to_numpy().astype(np.int64),
+        quasi=judged,
+        sensitive={name: columns[name] for name in sensitive},
+        class_of=class_of,
+        firsts=firsts,
+    )
+
+
+def sum_by(group: Longs, amounts: Floats, groups: int) -> Floats:
+    """Return the sum of each group's amounts."""
+    return np.bincount(group, amounts, minlength=groups).astype(np.float64, copy=False)
+
+
+def total_by(group: Longs, rows: Longs, groups: int) -> Longs:
+    """Return the number of rows of each group. Floats hold whole numbers exactly up to 2^53, more than tables have."""
+    return np.bincount(group, rows, minlength=groups).astype(np.int64)
+
+
+def _column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+    """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+        values = encoded.dictionary.to_pylist()
+    except (pa.ArrowException, ValueError):
+        raise DataError(
+            f"column {name!r} of the release holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
+        ) from None
+    spell = speller(spec.attributes[name])
+    spelled = [None if value is None else spell(value) for value in values]
+    labels = sorted({*spelled}, key=lambda label: (label is None, label or ""))
+    number = {label: position for position, label in enumerate(labels)}
+    codes = np.array([number[label] for label in spelled], np.int64)
+    return Column(name, tuple(labels), codes[encoded.indices.to_numpy(zero_copy_only=False)])
+
+
+def _classes(quasi: Sequence[Column], count: int) -> tuple[Longs, Longs]:
+    """Return the first combination of each class, and the class of each combination.
+
+    Combinations are compared by one number whose digits are their codes. Where that would not fit into 64 bits, the
+    digits so far give way to their rank, which keeps their order.
+    """
+    packed, span = np.zeros(count, np.int64), 1
+    for column in quasi:
+        if span * len(column.labels) >= 2**63:
+            ranks, packed = np.unique(packed, return_inverse=True)
+            span = len(ranks)
+        packed = packed * len(column.labels) + column.codes
+        span *= len(column.labels)
+    _, firsts, class_of = np.unique(packed, return_index=True, return_inverse=True)
+    return firsts, class_of

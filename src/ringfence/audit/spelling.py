@@ -1,0 +1,82 @@
+"""How published values are spelled, so that equal ones look alike: numbers, days, ranges, else plain text."""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from ringfence.spec import Attribute, DateHierarchy
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
+_ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
+_RANGE = re.compile(rf"\[({_ITEM}), ({_ITEM})\]")
+
+
+def speller(attribute: Attribute) -> Callable[[Any], str]:
+    """Return how the values of an attribute are spelled."""
+    if attribute.numeric:
+        return lambda value: spelled_number(plain(value))
+    return spelled_day if isinstance(attribute.hierarchy, DateHierarchy) else plain
+
+
+def plain(value: Any) -> str:
+    """Return a value as a text file would show it: whole floats without a fraction, truth in lower case."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def as_number(text: str) -> Decimal | None:
+    """Return the number that a text spells, or None.
+
+    >>> as_number("07.50"), as_number("[0, 5)")
+    (Decimal('7.50'), None)
+    """
+    return Decimal(text.strip()) if _NUMBER.fullmatch(text.strip()) else None
+
+
+def spelled_number(text: str) -> str:
+    """Return a number without exponent, needless zeros or the sign of a zero, and any other text as it is.
+
+    >>> [spelled_number(text) for text in ("7", "07.0", "-0", "1e2", "[0, 5)")]
+    ['7', '7', '0', '100', '[0, 5)']
+    """
+    number = as_number(text)
+    if number is None:
+        return text
+    digits = f"{number:f}"
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return digits if number else "0"
+
+
+def spelled_day(value: Any) -> str:
+    """Return a day as 2024-03-31, also one given with midnight. Another time of day says more, and stays.
+
+    >>> spelled_day(dt.datetime(2024, 3, 31)), spelled_day("2024-03-31 08:15")
+    ('2024-03-31', '2024-03-31 08:15')
+    """
+    text = value.isoformat() if isinstance(value, dt.date) else str(value)
+    midnight = _MIDNIGHT.fullmatch(text)
+    return midnight[1] if midnight else text
+
+
+def as_range(label: str) -> tuple[str, str] | None:
+    """Return the two ends of a range, read out of their quotes, or None.
+
+    >>> as_range('[a, "b, c"]'), as_range("[a b]")
+    (('a', 'b, c'), None)
+    """
+    found = _RANGE.fullmatch(label)
+    if found is None or any(item != item.strip() for item in found.groups()):
+        return None
+    try:
+        low, high = (json.loads(item) if item.startswith('"') else item for item in found.groups())
+    except ValueError:  # an escape that JSON does not know
+        return None
+    return low, high

@@ -1,0 +1,82 @@
+"""What the audit says in the end: findings, and the verdict that holds them."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A violation: the rule, a sentence, how many rows it is about, and the labels of one class where it is seen.
+
+    The rules are: k, l, p, t (the models), labels (not of the hierarchy), boundary (generalized past it), missing
+    (values that may not be missing), identifier and unlisted (columns that may not be there), rows (there are none).
+    """
+
+    rule: str
+    message: str
+    rows: int
+    example: Mapping[str, str | None]
+
+    def __str__(self) -> str:
+        return self.message + (f" (for example {_shown(self.example)})" if self.example else "")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A class of the release: its published labels (None for missing), and how many rows it has."""
+
+    labels: Mapping[str, str | None]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a release keeps its promise, what was measured, what is wrong, and its smallest classes.
+
+    `measured` always has k (rows of the smallest class), rows, classes, masked (rows with `*` in every
+    quasi-identifier) and missing (rows that miss a quasi-identifier); and, if there are rows, l, p and t where the
+    specification asks for them. Of several l (or t), each stands under its attribute, "l:illness", and where that is
+    not enough its kind too, "l:illness:entropy". l is the fewest distinct values, the least effective number of values
+    (the exponential of the entropy), or for recursive diversity the largest l that holds in all classes for the given
+    c, 0 if none does.
+    """
+
+    ok: bool
+    measured: Mapping[str, float | int]
+    findings: tuple[Finding, ...]
+    smallest: tuple[Example, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the verdict as JSON would have it."""
+        return {**asdict(self), "findings": [*map(asdict, self.findings)], "smallest": [*map(asdict, self.smallest)]}
+
+    def __str__(self) -> str:
+        lines = ["The promise holds." if self.ok else "The promise does not hold."]
+        lines += [
+            f"  {key} = {value:,.6g}" if isinstance(value, float) else f"  {key} = {value:,}"
+            for key, value in self.measured.items()
+        ]
+        if self.findings:
+            lines += ["Findings:", *(f"  [{finding.rule}] {finding}" for finding in self.findings)]
+        if self.smallest:
+            lines += [
+                "Smallest classes:",
+                *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
+            ]
+        return "\n".join(lines)
+
+
+def some(count: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> some(1, "row"), some(2000, "row"), some(2, "class")
+    ('1 row', '2,000 rows', '2 classes')
+    """
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count:,} {what}{plural * (count != 1)}"
+
+
+def _shown(labels: Mapping[str, str | None]) -> str:
+    """Return the labels of a class as text."""
+    return ", ".join(f"{name!r}: {'missing' if label is None else repr(label)}" for name, label in labels.items())

@@ -1,0 +1,147 @@
+"""The audit: does a released table keep the promise of its specification? Judged by what it says, and nothing else.
+
+One scan counts the combinations of published values; all judgements are made on those counts, each from its definition,
+with no code in common with the searches, their models or their metrics.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import ibis
+import numpy as np
+
+from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
+from ringfence.audit.guarantees import judge
+from ringfence.audit.labels import grammar
+from ringfence.audit.verdict import Example, Finding, Verdict, some
+from ringfence.engine import ROWS, Engine
+from ringfence.errors import DataError, SpecError, listed, suggestion
+from ringfence.spec import BoundaryLevel, Spec
+
+SHOWN_VALUES = 10
+SHOWN_CLASSES = 5
+
+__all__ = ["Example", "Finding", "Verdict", "verify"]
+
+
+def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
+    """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
+
+    Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
+    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other. A
+    table that lacks a column it is to be judged by is a DataError: it could not be judged.
+    """
+    quasi, sensitive = spec.of_role("quasi"), _needed(spec)
+    columns: list[str] = list(rows.columns)
+    _refuse_unjudged(spec)
+    _require(columns, [*quasi, *sensitive])
+    counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
+    released = read_released(counted, ROWS, quasi, sensitive, spec)
+    total = int(released.rows.sum())
+    findings = [*_column_findings(columns, total, spec)]
+    measured: dict[str, int | float] = {"k": 0}
+    if total == 0:
+        findings.append(Finding("rows", "the release has no rows; a release must have some", 0, {}))
+    else:
+        findings += [*_missing_findings(released, spec), *_label_findings(released, spec)]
+        for judgement in judge(released, spec):
+            measured[judgement.key] = judgement.measured
+            finding = judgement.finding(released)
+            findings += [] if finding is None else [finding]
+    measured["rows"] = total
+    measured["classes"] = len(released.sizes)
+    measured["masked"] = int(released.rows[released.masked].sum())
+    measured["missing"] = int(released.rows[released.incomplete].sum())
+    return Verdict(not findings, measured, tuple(findings), _smallest(released))
+
+
+def _needed(spec: Spec) -> list[str]:
+    """Return the sensitive attributes that the models look at."""
+    names = spec.of_role("sensitive") if spec.privacy.p is not None else []
+    names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
+    return list(dict.fromkeys(names))
+
+
+def _refuse_unjudged(spec: Spec) -> None:
+    """Refuse promises that are not judged yet: to pass over them in silence would be to vouch for them."""
+    for key, asked in (("privacy.m", spec.privacy.m), ("data.entity", spec.data.entity)):
+        if asked is not None:
+            raise SpecError(f"{key} = {asked!r} cannot be judged yet; leave it out to judge what can be")
+
+
+def _require(columns: Sequence[str], needed: Sequence[str]) -> None:
+    for name in needed:
+        if name not in columns:
+            raise DataError(
+                f"the release has no column {name!r}{suggestion(name, columns)}, without which it cannot be judged;"
+                f" its columns are: {listed(map(repr, columns))}"
+            )
+
+
+def _column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
+    """Find columns that must not be published: identifiers, and those that were given no role."""
+    identifiers = [name for name in columns if name in spec.of_role("identifier")]
+    if identifiers:
+        message = f"the release still has identifiers: {listed(map(repr, identifiers))}; remove them"
+        yield Finding("identifier", message, total, {})
+    unlisted = [name for name in columns if name not in spec.attributes]
+    if unlisted and spec.data.unlisted != "publish":
+        message = (
+            f"the release has columns without a role: {listed(map(repr, unlisted))};"
+            " remove them, give each a role under [attributes], or set data.unlisted = 'publish'"
+        )
+        yield Finding("unlisted", message, total, {})
+
+
+def _missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
+    """Find values that are missing where the specification says that such rows are not published."""
+    if spec.data.missing == "value":
+        return
+    for column in (*released.quasi, *released.sensitive.values()):
+        if column.labels[-1] is None:
+            missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
+            message = (
+                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r};"
+                " remove them, or set data.missing = 'value'"
+            )
+            yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
+
+
+def _label_findings(released: Released, spec: Spec) -> Iterator[Finding]:
+    """Find labels that their hierarchy does not have, and labels above their boundary."""
+    for column in released.quasi:
+        labels = {code: label for code, label in enumerate(column.labels) if label is not None}
+        allowed = grammar(column.name, spec, labels.values())
+        strange = [code for code, label in labels.items() if not allowed.reads(label)]
+        wrong = f"which is no label of its hierarchy; allowed: {allowed.allowed}"
+        yield from _about(released, column, strange, "labels", wrong, released.rows)
+        # Rows that are kept with everything masked were suppressed, not generalized.
+        rows = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
+        passing = [code for code in labels.keys() - {*strange} if allowed.passes(labels[code])]
+        boundary = spec.attributes[column.name].boundary
+        limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
+        wrong = f"which is past its boundary; allowed: nothing above {limit}"
+        yield from _about(released, column, passing, "boundary", wrong, rows)
+
+
+def _about(
+    released: Released, column: Column, codes: Sequence[int], rule: str, wrong: str, rows: Longs
+) -> Iterator[Finding]:
+    """Report labels of a column that break a rule, the commonest first, if any of these rows have them."""
+    counts = total_by(column.codes, rows, len(column.labels))
+    bad = sorted((code for code in codes if counts[code] > 0), key=lambda code: (-counts[code], code))
+    if bad:
+        values = [f"{column.labels[code]!r} ({some(int(counts[code]), 'row')})" for code in bad[:SHOWN_VALUES]]
+        rest = f" and {len(bad) - SHOWN_VALUES} more" if len(bad) > SHOWN_VALUES else ""
+        message = f"{column.name!r} is published as {listed(values)}{rest}, {wrong}"
+        yield Finding(rule, message, int(counts[bad].sum()), _where(released, column, bad[0], rows))
+
+
+def _where(released: Released, column: Column, code: int, rows: Longs) -> dict[str, str | None]:
+    """Return the first class that has a label in any of these rows."""
+    return released.labels_of(int(released.class_of[(column.codes == code) & (rows > 0)].min()))
+
+
+def _smallest(released: Released) -> tuple[Example, ...]:
+    """Return the smallest classes, those of equal size in the order of their labels."""
+    order = np.argsort(released.sizes, kind="stable")[:SHOWN_CLASSES].tolist()
+    return tuple(Example(released.labels_of(number), int(released.sizes[number])) for number in order)

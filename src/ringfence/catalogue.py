@@ -1,0 +1,28 @@
+"""What there is to choose from, each with a line: for the command `methods` and for the reference."""
+
+CATALOGUE: dict[str, dict[str, str]] = {
+    "methods": {
+        "optimal": "the cheapest recoding of a scheme, proven",
+        "levels": "publish at the levels you name",
+    },
+    "schemes": {
+        "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",
+    },
+    "models": {
+        "k": "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows",
+        "l": "l-diversity: l different sensitive values in each class, or as varied as that (entropy, recursive)",
+        "p": "p-sensitivity: at least p different values of every sensitive attribute in each class",
+        "t": "t-closeness: sensitive values distributed in each class as in the release, within t (equal, ordered,"
+        " hierarchical distance)",
+    },
+    "metrics": {
+        "dm": "discernibility: the sum over rows of the size of their class; a suppressed row counts all rows",
+        "hdm": "hierarchical discernibility: the sum over rows of the share of other values confused with theirs",
+        "glm": "general loss: the mean over cells of the share of the domain that a published value covers beyond one",
+        "ncp": "normalized certainty penalty: the same share, counting the value itself; 0 for a single value",
+        "gcp": "global certainty penalty: as glm, over the values that occur in the data, without attribute weights",
+        "ntil": "normalized total information loss: the mean height of published values in their hierarchies",
+        "ce": "classification error: the share of rows suppressed, or not of the commonest label (method.target)",
+        "aecs": "average class size: rows over classes times k",
+    },
+}

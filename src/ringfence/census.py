@@ -1,0 +1,203 @@
+"""Census: how many rows carry each combination of values, in integer codes. All that any search sees of the data."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ringfence.builders import Domain, read_domain
+from ringfence.errors import DataError, listed
+from ringfence.hierarchy import Hierarchy, Ints
+from ringfence.spec import Spec
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Quasi:
+    """A quasi-identifier: its hierarchy, which raw value is which leaf, and how many rows each leaf has."""
+
+    name: str
+    hierarchy: Hierarchy
+    keys: tuple[Decimal | dt.date | None, ...]
+    raw: pa.Array
+    raw_leaves: Ints
+    rows: Longs
+    numeric: bool
+    weight: float
+
+    @property
+    def occurring(self) -> int:
+        """How many different values occur."""
+        return int((self.rows > 0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitive:
+    """A sensitive attribute: pairs (tuple, value) with their numbers of rows, and the place of each value in its
+    order."""
+
+    name: str
+    hierarchy: Hierarchy
+    ranks: Ints
+    tuples: Ints
+    values: Ints
+    weights: Longs
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """The distinct tuples of quasi-identifier leaves, `codes[i]`, and the number of rows of each, `weights[i]`.
+
+    `incomplete` counts rows that `missing = "suppress"` took out; they are in no other figure.
+    """
+
+    quasi: tuple[Quasi, ...]
+    codes: Ints
+    weights: Longs
+    sensitive: tuple[Sensitive, ...] = ()
+    incomplete: int = 0
+
+    @property
+    def rows(self) -> int:
+        """N: all rows counted."""
+        return int(self.weights.sum())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The quasi-identifiers in the order of the specification."""
+        return tuple(quasi.name for quasi in self.quasi)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """The height of each quasi-identifier's hierarchy."""
+        return tuple(quasi.hierarchy.height for quasi in self.quasi)
+
+
+def counted_columns(spec: Spec) -> list[str]:
+    """Return the columns that must be counted together: quasi-identifiers, then what models and metrics look at."""
+    columns = spec.of_role("quasi")
+    privacy = spec.privacy
+    if privacy.p is not None:
+        columns += spec.of_role("sensitive")
+    columns += [part.of for part in spec.diversities() if part.of is not None]
+    columns += [part.of for part in spec.closenesses() if part.of is not None]
+    if spec.method.target is not None:
+        columns.append(spec.method.target)
+    return list(dict.fromkeys(columns))
+
+
+def take_census(counted: pa.Table, spec: Spec, weight: str) -> Census:
+    """Code the distinct combinations that an engine counted; the column `weight` holds their numbers of rows.
+
+    Combinations that differ only in the spelling of a number become one. Rows with missing values stay, go or are an
+    error, as `data.missing` says.
+    """
+    names = [name for name in counted.column_names if name != weight]
+    weights = counted[weight].to_numpy().astype(np.int64)
+    if weights.sum() == 0:
+        raise DataError("the data has no rows")
+    counted, weights, incomplete = _treat_missing(counted, names, weights, spec)
+    quasi_names = [name for name in names if spec.attributes[name].role == "quasi"]
+    columns = {name: _code(counted[name], name, weights, spec) for name in names}
+    codes = np.stack([columns[name][1] for name in quasi_names], axis=1)
+    example, tuple_of = _distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
+    watched = [name for name in names if name not in quasi_names or name == spec.method.target]
+    return Census(
+        quasi=tuple(_quasi(name, columns[name], weights, spec) for name in quasi_names),
+        codes=codes[example],
+        weights=_sum_by(tuple_of, weights, len(example)),
+        sensitive=tuple(_sensitive(name, columns[name], tuple_of, weights) for name in watched),
+        incomplete=incomplete,
+    )
+
+
+def _distinct_rows(codes: Ints, sizes: Sequence[int]) -> tuple[Longs, Longs]:
+    """Return one position for each distinct row, in lexicographic order, and for each row which of them it equals.
+
+    Rows are compared by one number, the digits being their codes; where that would not fit into 64 bits, the digits
+    so far are replaced by their rank, which keeps their order.
+    """
+    number, span = np.zeros(len(codes), np.int64), 1
+    for column, size in zip(codes.T, sizes, strict=True):
+        if span * size > 2**62:
+            ranks, number = np.unique(number, return_inverse=True)
+            span = len(ranks)
+        number = number * size + column
+        span *= size
+    _, example, which = np.unique(number, return_index=True, return_inverse=True)
+    return example, which
+
+
+def _sum_by(group: Longs | Ints, weights: Longs, groups: int) -> Longs:
+    """Return the sum of the weights of each group, in integers."""
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group, weights)
+    return sums
+
+
+def _treat_missing(counted: pa.Table, names: list[str], weights: Longs, spec: Spec) -> tuple[pa.Table, Longs, int]:
+    """Keep, drop or refuse the combinations with a missing value; return what stays and how many rows went."""
+    if spec.data.missing == "value":
+        return counted, weights, 0
+    gaps: Mapping[str, npt.NDArray[np.bool_]] = {
+        name: pc.is_null(counted[name], nan_is_null=True).to_numpy() for name in names
+    }
+    incomplete = np.logical_or.reduce(list(gaps.values()))
+    if not incomplete.any():
+        return counted, weights, 0
+    if spec.data.missing == "error":
+        where = [f"{name!r} ({int(weights[gap].sum())} rows)" for name, gap in gaps.items() if gap.any()]
+        raise DataError(f"data.missing = 'error', but values are missing in: {listed(where)}")
+    if incomplete.all():
+        raise DataError("data.missing = 'suppress' leaves no rows: every row has a missing value")
+    return counted.filter(pa.array(~incomplete)), weights[~incomplete], int(weights[incomplete].sum())
+
+
+def _code(column: pa.ChunkedArray, name: str, weights: Longs, spec: Spec) -> tuple[Domain, Ints, pa.Array]:
+    """Return the domain of a column, the leaf of each of its rows, and its distinct raw values."""
+    flat = column.combine_chunks()
+    if pa.types.is_dictionary(flat.type):
+        flat = flat.cast(flat.type.value_type)
+    if pa.types.is_floating(flat.type):
+        flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)  # a number that is none is missing
+    encoded = flat.dictionary_encode(null_encoding="encode")
+    indices = encoded.indices.to_numpy(zero_copy_only=False)
+    counts = _sum_by(indices, weights, len(encoded.dictionary))
+    domain = read_domain(name, spec, encoded.dictionary.to_pylist(), counts.tolist())
+    return domain, domain.leaves[indices], encoded.dictionary
+
+
+def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:
+    domain, leaves, raw = column
+    attribute = spec.attributes[name]
+    return Quasi(
+        name=name,
+        hierarchy=domain.hierarchy,
+        keys=domain.keys,
+        raw=raw,
+        raw_leaves=domain.leaves,
+        rows=_sum_by(leaves, weights, domain.hierarchy.leaves),
+        numeric=attribute.numeric,
+        weight=float(attribute.weight),
+    )
+
+
+def _sensitive(name: str, column: tuple[Domain, Ints, pa.Array], tuple_of: Longs, weights: Longs) -> Sensitive:
+    domain, values, _ = column
+    rows = np.stack([tuple_of, values], axis=1)
+    example, pair_of = _distinct_rows(rows, [len(tuple_of), domain.hierarchy.leaves])
+    return Sensitive(
+        name=name,
+        hierarchy=domain.hierarchy,
+        ranks=domain.ranks,
+        tuples=rows[example, 0].astype(np.int32),
+        values=rows[example, 1].astype(np.int32),
+        weights=_sum_by(pair_of, weights, len(example)),
+    )

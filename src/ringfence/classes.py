@@ -1,0 +1,159 @@
+"""Classes: the rows of a census grouped under some recoding, and the means to roll them up to a coarser one.
+
+Everything a search does with data happens here: it asks for classes, and judges them by models and metrics.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.census import Census, Floats, Longs
+from ringfence.hierarchy import Ints
+from ringfence.kernels.classes import roll_up, roll_up_pairs, roll_up_tallies
+from ringfence.recoding import Recoding
+
+WORD_BITS = 63  # a word is a signed 64-bit integer
+
+
+@dataclass(eq=False)
+class Pairs:
+    """How often each class holds each value of one sensitive attribute: pairs (home, value) and weights, `size` of
+    them."""
+
+    size: int
+    homes: Ints
+    values: Ints
+    weights: Longs
+
+
+@dataclass(eq=False)
+class Classes:
+    """A table of classes: the first `size` entries of its arrays. `member[c]` is where class c of the source table
+    went.
+
+    `fails` is scratch for whoever judges the classes; `tallies` are sums over rows that a metric asked for.
+    """
+
+    size: int
+    keys: Longs
+    weights: Longs
+    member: Ints
+    fails: npt.NDArray[np.uint8]
+    pairs: tuple[Pairs, ...]
+    tallies: Floats
+
+
+class Roller:
+    """Rolls class tables of one census up, from any recoding to any coarser one, without allocating.
+
+    `spaces[a]` are the recodings of attribute a that may be asked for, each named by its position.
+    `tallied[a][leaf]`, if given, is a number per row that is to be added up in each class.
+    """
+
+    def __init__(self, census: Census, spaces: Sequence[Sequence[Recoding]], tallied: Sequence[Floats] = ()) -> None:
+        self.census = census
+        self._fields, words = _layout([quasi.hierarchy.leaves for quasi in census.quasi])
+        self._offsets: list[list[int]] = []
+        tables: list[Ints] = []
+        position = 0
+        for space in spaces:
+            self._offsets.append([position + recoding.hierarchy.leaves * i for i, recoding in enumerate(space)])
+            tables += [recoding.blocks for recoding in space]
+            position += sum(recoding.hierarchy.leaves for recoding in space)
+        self._tables = np.concatenate(tables).astype(np.int64)
+        tuples = len(census.weights)
+        largest = max([tuples, *(len(part.weights) for part in census.sensitive)])
+        self._slots = np.empty(max(16, 1 << (2 * largest - 1).bit_length()), np.int32)
+        self._scratch = np.empty((words, tuples), np.int64)
+        keys = np.zeros((words, tuples), np.int64)
+        for attribute, (word, shift, _, _) in enumerate(self._fields):
+            keys[word] |= census.codes[:, attribute].astype(np.int64) << shift
+        self.finest = Classes(
+            size=tuples,
+            keys=keys,
+            weights=census.weights,
+            member=np.arange(tuples, dtype=np.int32),
+            fails=np.zeros(tuples, np.uint8),
+            pairs=tuple(Pairs(len(s.weights), s.tuples, s.values, s.weights) for s in census.sensitive),
+            tallies=np.array([census.weights * part[census.codes[:, a]] for a, part in enumerate(tallied)]).reshape(
+                len(tallied), tuples
+            ),
+        )
+
+    def room(self) -> Classes:
+        """Return an empty table with room for the classes of any recoding."""
+        return Classes(
+            size=0,
+            keys=np.empty_like(self.finest.keys),
+            weights=np.empty_like(self.finest.weights),
+            member=np.empty_like(self.finest.member),
+            fails=np.zeros_like(self.finest.fails),
+            pairs=tuple(
+                Pairs(0, np.empty_like(p.homes), np.empty_like(p.values), np.empty_like(p.weights))
+                for p in self.finest.pairs
+            ),
+            tallies=np.empty_like(self.finest.tallies),
+        )
+
+    def fields(self, changes: Sequence[tuple[int, int]]) -> Longs:
+        """Return the key fields and look-up tables for (attribute, recoding) pairs, as the kernels take them."""
+        fields = self._fields[[attribute for attribute, _ in changes]]
+        fields[:, 3] = [self._offsets[attribute][recoding] for attribute, recoding in changes]
+        return fields
+
+    def roll(self, source: Classes, fields: Longs, into: Classes) -> Classes:
+        """Fill `into` with the classes of `source` after the recodings in `fields`, and return it."""
+        into.size = roll_up(
+            source.keys, source.weights, source.size, fields, self._tables,
+            self._scratch, into.keys, into.weights, into.member, self._slots,
+        )  # fmt: skip
+        roll_up_tallies(source.tallies, source.size, into.member, into.tallies, into.size)
+        for old, new in zip(source.pairs, into.pairs, strict=True):
+            new.size = roll_up_pairs(
+                old.homes, old.values, old.weights, old.size, into.member,
+                new.homes, new.values, new.weights, self._slots,
+            )  # fmt: skip
+        return into
+
+    def per_leaf(self, numbers: Sequence[Sequence[Floats]]) -> Floats:
+        """Lay out one number per leaf for every recoding of every attribute, addressed like the look-up tables."""
+        return np.concatenate([part for space in numbers for part in space])
+
+
+def merged(classes: Classes, chosen: npt.NDArray[np.intp]) -> Classes:
+    """Return the table in which the chosen classes are one, the last; keys and tallies are not carried over."""
+    others = np.setdiff1d(np.arange(classes.size), chosen)
+    member = np.full(classes.size, len(others), np.int32)
+    member[others] = np.arange(len(others), dtype=np.int32)
+    weights = np.append(classes.weights[others], classes.weights[chosen].sum())
+    pairs = []
+    for part in classes.pairs:
+        slots = np.empty(max(16, 1 << (2 * part.size - 1).bit_length()), np.int32)
+        new = Pairs(0, np.empty_like(part.homes), np.empty_like(part.values), np.empty_like(part.weights))
+        new.size = roll_up_pairs(
+            part.homes, part.values, part.weights, part.size, member, new.homes, new.values, new.weights, slots
+        )
+        pairs.append(new)
+    return Classes(
+        size=len(weights),
+        keys=np.zeros((classes.keys.shape[0], len(weights)), np.int64),
+        weights=weights,
+        member=member,
+        fails=np.zeros(len(weights), np.uint8),
+        pairs=tuple(pairs),
+        tallies=np.empty((0, len(weights))),
+    )
+
+
+def _layout(leaves: Sequence[int]) -> tuple[Longs, int]:
+    """Give each attribute a field of bits in some word: rows (word, shift, mask, 0), and the number of words."""
+    rows, word, used = [], 0, 0
+    for count in leaves:
+        bits = max(1, (count - 1).bit_length())
+        if used + bits > WORD_BITS:
+            word, used = word + 1, 0
+        rows.append((word, used, (1 << bits) - 1, 0))
+        used += bits
+    return np.array(rows, np.int64), word + 1

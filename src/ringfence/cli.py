@@ -1,0 +1,206 @@
+"""The command line: each command builds a specification, calls a verb, and shows what came out.
+
+Exit codes: 0 done, or the promise holds; 1 the promise does not hold; 2 bad input, or it could not be judged; 3 no
+release can satisfy the specification; 4 a mistake of ours; 130 interrupted.
+"""
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import typer
+
+from ringfence import api
+from ringfence.errors import RingfenceError, Unsatisfiable
+from ringfence.spec import Spec
+
+app = typer.Typer(
+    name="ringfence",
+    help="Make personal data publishable: the least harmful release that keeps a stated promise, and proof of it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Out = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
+
+
+@app.command()
+def demo(
+    output: Out = Path("ringfence-demo"),
+    rows: Annotated[int, typer.Option(min=100, help="How many sample people to make.")] = 30_000,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001  read by `main`
+) -> None:
+    """Run the whole flow on sample people: make a table, anonymize it, audit the release."""
+    from ringfence.samples import write_people
+
+    output.mkdir(parents=True, exist_ok=True)
+    spec = Spec.load(write_people(output, rows))
+    with _progress(json_) as listener:
+        release = api.run(spec, output, listener=listener)
+    if json_:
+        _print_json(_release_json(release))
+        return
+    print(f"{rows:,} sample people in {output / 'people.csv'}, specification in {output / 'people.toml'}\n")
+    _show_release(release)
+    print(
+        "\nTry it yourself:\n"
+        f"  ringfence run {output / 'people.toml'} -o {output}\n"
+        f"  ringfence audit {release.table} {output / 'people.toml'}"
+    )
+
+
+@app.command()
+def run(
+    spec: Annotated[Path, typer.Argument(help="The specification, a TOML file.")],
+    output: Out,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Anonymize as a specification says; write public/ and private/ into a folder."""
+    with _progress(json_) as listener:
+        release = api.run(Spec.load(spec), output, listener=listener)
+    if json_:
+        _print_json(_release_json(release))
+    else:
+        _show_release(release)
+
+
+@app.command()
+def audit(
+    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet or Arrow.")],
+    spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
+    original: Annotated[Path | None, typer.Option(help="The original data, for guarantees that need it.")] = None,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Judge a release by its published values. Exit 0: the promise holds; 1: it does not; 2: it could not be judged."""
+    with _progress(json_):
+        verdict = api.audit(release, Spec.load(spec), original)
+    if json_:
+        _print_json(verdict.as_dict())
+    else:
+        print(verdict)
+    if not verdict.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def methods(
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """List methods, schemes, models and metrics, each with a line."""
+    from ringfence.catalogue import CATALOGUE
+
+    if json_:
+        _print_json(CATALOGUE)
+        return
+    for title, entries in CATALOGUE.items():
+        print(f"{title}")
+        for name, line in entries.items():
+            print(f"  {name:<12} {line}")
+
+
+def main() -> None:
+    """Run the command line; turn errors into a sentence and an exit code."""
+    as_json, debug = "--json" in sys.argv, "--debug" in sys.argv
+    try:
+        sys.exit(app(standalone_mode=False))
+    except click.exceptions.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        _print_error("Interrupted", "interrupted; nothing was changed", as_json)
+        sys.exit(130)
+    except RingfenceError as error:
+        if debug:
+            traceback.print_exc()
+        _print_error(type(error).__name__, str(error), as_json)
+        sys.exit(3 if isinstance(error, Unsatisfiable) else 2)
+    except Exception as error:
+        if debug:
+            raise
+        message = f"a mistake in Ringfence, not in your input ({type(error).__name__}: {error}); --debug shows where"
+        _print_error("Bug", message, as_json)
+        sys.exit(4)
+
+
+def _print_error(kind: str, message: str, as_json: bool) -> None:
+    """Write an error to stderr: as a sentence, or in the one JSON shape that all errors have."""
+    shown = (
+        json.dumps({"error": {"kind": kind, "message": message}}, ensure_ascii=False)
+        if as_json
+        else f"error: {message}"
+    )
+    print(shown, file=sys.stderr)
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[api.Listener | None]:
+    """Yield a listener that shows on a terminal what is going on; None where nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield status.update
+
+
+def _release_json(release: api.Release) -> dict[str, Any]:
+    from ringfence.publish import search_figures
+
+    return {
+        "release": str(release.table),
+        "levels": release.plan.levels,
+        "metrics": dict(release.metrics),
+        "incomplete": release.incomplete,
+        "search": search_figures(release.search),
+        "verdict": release.audit.as_dict(),
+    }
+
+
+def _show_release(release: api.Release) -> None:
+    """Print what was done to each attribute, what it cost, and the verdict."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("attribute", "level", "labels", "for example", box=None, header_style="bold", pad_edge=False)
+    for name, column in release.plan.columns.items():
+        labels = list(dict.fromkeys(label for label in column.labels if label is not None))
+        height = "as it is" if column.changes_nothing else str(column.level)
+        table.add_row(name, height, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3]))
+    Console().print(table)
+    metrics, search = release.metrics, release.search
+    fate = "masked" if release.plan.masked else "dropped"
+    print(f"\n{metrics['rows']:,} rows published in {metrics['classes']:,} classes, {metrics['suppressed']:,} {fate}")
+    if release.incomplete:
+        print(f"{release.incomplete:,} rows with missing values removed beforehand")
+    losses = {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")}
+    print(
+        "losses: "
+        + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
+    )
+    if search is not None:
+        proof = (
+            "proven optimal" if search.optimal else f"not proven optimal: at most {search.gap:.1%} above the optimum"
+        )
+        print(
+            f"search: {proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
+        )
+    print(f"\n{release.audit}")
+    print(f"\nto publish:       {Path(release.table).parent}")
+    print(f"to keep private:  {Path(release.table).parent.parent / 'private'}")

@@ -1,0 +1,336 @@
+"""Losses: what a release costs, and what every coarser one must cost at least.
+
+Two kinds. *Class* metrics look at the sizes of classes; *cell* metrics add up a loss for every published cell, which
+depends on its attribute's recoding alone. Each gives three numbers for a table of classes at a node of the search
+space:
+
+- `cost`: what publishing these classes costs, the failing ones suppressed;
+- `floor`: no coarser recoding of these classes costs less;
+- `gain`: if these are the coarsest classes of a box, and those marked in `fails` are suppressed in the whole box, then
+  every release in the box costs at least the box's finest `floor` plus this.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from ringfence.census import Census, Floats, Longs, Quasi
+from ringfence.classes import Classes, Roller
+from ringfence.errors import SpecError
+from ringfence.kernels.diversity import majorities
+from ringfence.kernels.sums import failing_cells, failing_rows, failing_savings, squares, squares_from, squares_gained
+from ringfence.models import Promise
+from ringfence.recoding import Recoding
+from ringfence.spec import Spec
+
+Node = Sequence[int]
+"""For each attribute, in the order of the specification, the position of its recoding in its space."""
+
+
+class Metric(Protocol):
+    """A loss that a search can minimize."""
+
+    def cost(self, node: Node, classes: Classes) -> float:
+        """Return the loss of publishing `classes` without those that fail."""
+
+    def floor(self, node: Node, classes: Classes) -> float:
+        """Return a number that no recoding at or above this one can fall below, whatever it suppresses."""
+
+    def gain(self, node: Node, classes: Classes) -> float:
+        """Return what a box whose coarsest classes these are costs beyond its finest floor, for the failing ones."""
+
+
+@dataclass(frozen=True)
+class Discernibility:
+    """DM: a row costs the size of its class, a suppressed row N (Bayardo and Agrawal 2005; Li and Li 2008, section 4).
+
+    Floor: a row whose class has s rows here has at least s in any coarser class, and at least `least` in any class
+    that is published; suppressed it costs N, which is no less. Gain: rows that fail wherever we go cost N each; the
+    floor counted at most max(S, least) for them, S the size of their class here, since their finer classes are no
+    larger.
+    """
+
+    rows: int
+    least: int
+
+    def cost(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
+        """Return the sum of size² over published classes and of N over suppressed rows."""
+        return int(squares(classes.weights, classes.size, classes.fails, self.rows))
+
+    def floor(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
+        """Return the sum over rows of their class's size, or of `least` where that is more."""
+        return int(squares_from(classes.weights, classes.size, self.least))
+
+    def gain(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
+        """Return what the failing rows cost more than the floor can have counted."""
+        return int(squares_gained(classes.weights, classes.size, classes.fails, self.rows, self.least))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassificationError:
+    """CE: the share of rows that are suppressed or not of their class's majority label (Iyengar 2002, section 3).
+
+    Floor: the majority of a union is at most the sum of the majorities, so merging classes frees no row from the
+    minority; suppressing one costs it whole. Gain: failing rows all count; the floor counted at most the minority of
+    their class here.
+    """
+
+    rows: int
+    target: int
+    majorities: Longs
+
+    def cost(self, node: Node, classes: Classes) -> float:
+        """Return the share of rows suppressed or in the minority."""
+        return self.floor(node, classes) + self.gain(node, classes)
+
+    def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return the share of rows in the minority of their class."""
+        return (self.rows - int(self._majorities(classes).sum())) / self.rows
+
+    def gain(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return the share of rows in the majority of failing classes."""
+        return int(self._majorities(classes)[classes.fails[: classes.size] == 1].sum()) / self.rows
+
+    def _majorities(self, classes: Classes) -> Longs:
+        labels = classes.pairs[self.target]
+        majorities(labels.homes, labels.weights, labels.size, classes.size, self.majorities)
+        return self.majorities[: classes.size]
+
+
+@dataclass(frozen=True)
+class AverageClassSize:
+    """AECS: N/(classes · k), the mean class size in units of k (LeFevre, DeWitt, Ramakrishnan 2006, section 3).
+
+    Floor: a published class contains a class of `least` rows or more, or consists of smaller ones with at least that
+    many rows together; so there are at most as many as the former, plus the rows of the latter over `least`.
+    """
+
+    rows: int
+    k: int
+    least: int
+
+    def cost(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return N/(published classes · k)."""
+        published = int((classes.fails[: classes.size] == 0).sum())
+        return self.rows / (published * self.k) if published else inf
+
+    def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return the average if as many classes as possible could be published."""
+        sizes = classes.weights[: classes.size]
+        large = sizes >= self.least
+        most = int(large.sum()) + int(sizes[~large].sum()) // self.least
+        return self.rows / (most * self.k) if most else inf
+
+    def gain(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return 0: what is suppressed may still leave as many classes."""
+        return 0.0
+
+
+class CellMetric:
+    """A loss of 0 to 1 for every cell, 1 for the cells of suppressed rows, averaged over attributes by weight.
+
+    `losses[a][r][leaf]` is the loss of a leaf of attribute a under its recoding r. It never falls from a recoding to
+    a coarser one, which makes the bounds sound. Floor: every cell costs at least its loss here, suppressed or not.
+    Gain: the cells of failing rows cost 1; the floor counted at most their loss here.
+    """
+
+    def __init__(
+        self, census: Census, roller: Roller, losses: Sequence[Sequence[Floats]], weights: Sequence[float], scale: float
+    ) -> None:
+        shares = [weight * scale / sum(weights) for weight in weights]
+        scaled = [[share * loss for loss in space] for share, space in zip(shares, losses, strict=True)]
+        self._roller = roller
+        self._scale = scale
+        self._losses = roller.per_leaf(scaled)
+        self._sums = [
+            [float(quasi.rows @ loss) for loss in space] for quasi, space in zip(census.quasi, scaled, strict=True)
+        ]
+
+    def cost(self, node: Node, classes: Classes) -> float:
+        """Return the loss of all cells, those of failing rows counting 1."""
+        return self.floor(node, classes) + self.gain(node, classes)
+
+    def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
+        """Return the loss of all cells as if nothing were suppressed."""
+        return sum(sums[recoding] for sums, recoding in zip(self._sums, node, strict=True))
+
+    def gain(self, node: Node, classes: Classes) -> float:
+        """Return what the cells of failing rows lack to 1."""
+        lost = failing_rows(classes.weights, classes.size, classes.fails)
+        if lost == 0:
+            return 0.0
+        fields = self._roller.fields(list(enumerate(node)))
+        kept = failing_cells(classes.keys, classes.weights, classes.size, classes.fails, fields, self._losses)
+        return max(0.0, float(self._scale * lost - kept))
+
+
+class HierarchicalDiscernibility(CellMetric):
+    """HDM: of the rows with another value, the share that can no longer be told from a row's own, over attributes.
+
+    (N_e - N_v)/(N - N_v), N_v the rows with the row's value and N_e those in its block, 0/0 = 0; 1 for a suppressed row
+    (Li and Li 2008, section 4.2). Within a block the loss differs by value, so what a suppressed row adds to it,
+    1 - (N_e - N_v)/(N - N_v) = (N - N_e)/(N - N_v), is a saving of the block times a tally of the row.
+    """
+
+    def __init__(self, census: Census, roller: Roller, spaces: Sequence[Sequence[Recoding]]) -> None:
+        weights = [quasi.weight for quasi in census.quasi]
+        both = list(zip(census.quasi, spaces, strict=True))
+        losses = [[_confusion(quasi, recoding) for recoding in space] for quasi, space in both]
+        super().__init__(census, roller, losses, weights, scale=1.0)
+        outside = [[_rows_outside(quasi, recoding) for recoding in space] for quasi, space in both]
+        shares = [weight / sum(weights) for weight in weights]
+        self._savings = roller.per_leaf(
+            [[share * rows for rows in space] for share, space in zip(shares, outside, strict=True)]
+        )
+
+    def gain(self, node: Node, classes: Classes) -> float:
+        """Return what the cells of failing rows lack to 1."""
+        fields = self._roller.fields(list(enumerate(node)))
+        return float(failing_savings(classes.keys, classes.tallies, classes.size, classes.fails, fields, self._savings))
+
+
+def hdm_tallies(census: Census) -> list[Floats]:
+    """Return for each attribute and leaf what a row with it is to be tallied as: 1/(N - N_v), or 1 where that is
+    1/0."""
+    return [1 / np.where(census.rows > quasi.rows, census.rows - quasi.rows, 1) for quasi in census.quasi]
+
+
+def _block_rows(quasi: Quasi, recoding: Recoding) -> Longs:
+    """Return for each leaf how many rows its block has."""
+    in_block = np.zeros(quasi.hierarchy.leaves, np.int64)
+    np.add.at(in_block, recoding.blocks, quasi.rows)
+    return in_block[recoding.blocks]
+
+
+def _confusion(quasi: Quasi, recoding: Recoding) -> Floats:
+    """Return (N_e - N_v)/(N - N_v) for each leaf."""
+    confused = _block_rows(quasi, recoding) - quasi.rows
+    shares: Floats = confused / np.maximum(quasi.rows.sum() - quasi.rows, 1)
+    return shares
+
+
+def _rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
+    """Return N - N_e for each leaf; 1 where all rows have the same value, which nothing can make less certain."""
+    if quasi.occurring == 1:
+        return np.ones(quasi.hierarchy.leaves)
+    outside: Floats = (quasi.rows.sum() - _block_rows(quasi, recoding)).astype(np.float64)
+    return outside
+
+
+def general_loss(quasi: Quasi, recoding: Recoding) -> Floats:
+    """GLM of each leaf: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
+
+    Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3.
+    """
+    if quasi.numeric:
+        return _width(quasi, recoding)
+    return (recoding.covered - 1) / max(1, quasi.hierarchy.leaves - 1)
+
+
+def _width(quasi: Quasi, recoding: Recoding) -> Floats:
+    """Return for each leaf how far apart the numbers of the data are that its label covers, as a share of all of them.
+
+    0/0 is 0. A missing value has no number: alone it has no width.
+    """
+    leaves, first, stop = quasi.hierarchy.leaves, quasi.hierarchy.first, quasi.hierarchy.stop
+    numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
+    numbers[quasi.rows == 0] = np.nan
+    if np.isnan(numbers).all():
+        return np.zeros(leaves)
+    span = np.nanmax(numbers) - np.nanmin(numbers)
+    widths = np.zeros(len(quasi.hierarchy.labels))
+    for node in np.unique(recoding.nodes):
+        inside = numbers[first[node] : stop[node]]
+        inside = inside[~np.isnan(inside)]
+        if span > 0 and len(inside):
+            widths[node] = (inside.max() - inside.min()) / span
+    return widths[recoding.nodes]
+
+
+def certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
+    """NCP of each leaf: leaves covered over leaves, 0 for a single one; for numbers the width, as in `general_loss`.
+
+    Xu et al.: Utility-Based Anonymization Using Local Recoding, KDD 2006, section 3.
+    """
+    if quasi.numeric:
+        return _width(quasi, recoding)
+    return np.where(recoding.covered > 1, recoding.covered / quasi.hierarchy.leaves, 0.0)
+
+
+def global_certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
+    """GCP of each leaf: (values of the data that its label covers - 1)/(values in the data - 1).
+
+    Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, 2010, Definition 8.
+    """
+    occurs = np.concatenate([[0], np.cumsum(quasi.rows > 0)])
+    covered = occurs[quasi.hierarchy.stop[recoding.nodes]] - occurs[quasi.hierarchy.first[recoding.nodes]]
+    shares: Floats = np.maximum(covered - 1, 0) / max(1, quasi.occurring - 1)
+    return shares
+
+
+def total_information_loss(quasi: Quasi, recoding: Recoding) -> Floats:
+    """NTIL of each leaf: the height of the tree below its label over the height of the hierarchy.
+
+    Campan, Truta, Cooper 2010, Definitions 10 and 11.
+    """
+    return quasi.hierarchy.heights[recoding.nodes] / quasi.hierarchy.height
+
+
+@dataclass(frozen=True)
+class CellLoss:
+    """How a cell metric adds up: its loss per leaf, and whether attribute weights count."""
+
+    of: Callable[[Quasi, Recoding], Floats]
+    weighted: bool = True
+
+
+CELL_LOSSES = {
+    "glm": CellLoss(general_loss),
+    "ncp": CellLoss(certainty_penalty),
+    "gcp": CellLoss(global_certainty_penalty, weighted=False),
+    "ntil": CellLoss(total_information_loss, weighted=False),
+}
+
+
+def metric(
+    name: str, spec: Spec, census: Census, roller: Roller, spaces: Sequence[Sequence[Recoding]], least: int
+) -> Metric:
+    """Return a metric by name for a census whose attributes may take the recodings in `spaces`.
+
+    `least` is the smallest size that a published class can have.
+    """
+    least = min(least, census.rows)
+    if name == "dm":
+        return Discernibility(census.rows, least)
+    if name == "aecs":
+        return AverageClassSize(census.rows, spec.privacy.k or 1, least)
+    if name == "hdm":
+        return HierarchicalDiscernibility(census, roller, spaces)
+    if name == "ce":
+        if spec.method.target is None:
+            raise SpecError("method.metric = 'ce' needs method.target: the attribute whose values are to be predicted")
+        watched = [part.name for part in census.sensitive]
+        return ClassificationError(census.rows, watched.index(spec.method.target), np.empty_like(census.weights))
+    loss = CELL_LOSSES[name]
+    losses = [
+        [loss.of(quasi, recoding) for recoding in space] for quasi, space in zip(census.quasi, spaces, strict=True)
+    ]
+    weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
+    return CellMetric(census, roller, losses, weights, scale=1 / census.rows)
+
+
+def measure(census: Census, spec: Spec, recodings: Sequence[Recoding], promise: Promise) -> dict[str, float]:
+    """Return every metric of the release that these recodings make, whatever it was optimized for."""
+    spaces = [[recoding] for recoding in recodings]
+    roller = Roller(census, spaces, hdm_tallies(census))
+    node = [0] * len(spaces)
+    classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), roller.room())
+    suppressed = promise.judge(classes)
+    names = ["dm", "hdm", "aecs", *CELL_LOSSES, *(["ce"] if spec.method.target is not None else [])]
+    values = {name: metric(name, spec, census, roller, spaces, promise.least).cost(node, classes) for name in names}
+    published = int((classes.fails[: classes.size] == 0).sum())
+    return {**values, "rows": census.rows - suppressed, "suppressed": suppressed, "classes": published}

@@ -1,0 +1,245 @@
+"""Privacy models: what every class of a release must satisfy, what that needs counted, and when it is monotone.
+
+A search may prune by what a model declares here, and by nothing else. `monotone` says whether every part of a failing
+class fails too, so that rows which a coarse recoding must suppress are suppressed by every finer one. Without
+suppression all models are monotone in the weaker sense that merging classes which hold gives classes which hold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.census import Census, Floats, Longs, Sensitive
+from ringfence.classes import Classes, merged
+from ringfence.hierarchy import Ints
+from ringfence.kernels import diversity as kernels
+from ringfence.kernels.sums import failing_rows, mark_small
+from ringfence.spec import Closeness, Diversity, Spec
+
+
+class Model(Protocol):
+    """A condition on single classes."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether every part of a failing class fails too."""
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Set `classes.fails` for each class that does not satisfy the model; leave the others alone."""
+
+
+@dataclass(frozen=True)
+class KAnonymity:
+    """At least k rows in each class (Samarati and Sweeney 1998).
+
+    Monotone: a part of a class with fewer than k rows has fewer than k rows.
+    """
+
+    k: int
+    monotone: bool = True
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Mark classes of fewer than k rows."""
+        mark_small(classes.weights, classes.size, self.k, classes.fails)
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctDiversity:
+    """At least l different sensitive values in each class; over every sensitive attribute it is p-sensitivity.
+
+    Machanavajjhala et al.: l-Diversity, ICDE 2006, section 4; Truta and Vinay: p-Sensitive k-Anonymity, 2006.
+    Monotone: a part of a class has no value that the class lacks.
+    """
+
+    attribute: int
+    least: int
+    seen: Ints
+    monotone: bool = True
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Mark classes with fewer than l values."""
+        pairs = classes.pairs[self.attribute]
+        kernels.mark_few_values(pairs.homes, pairs.size, classes.size, self.least, self.seen, classes.fails)
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyDiversity:
+    """Sensitive values in each class as varied as l equally common ones: entropy at least log l.
+
+    Machanavajjhala et al. 2006, Definition 4.1. Not monotone: a class that fails may have a part that holds. Without
+    suppression it is, since the entropy of a mixture is at least the smallest entropy mixed.
+    """
+
+    attribute: int
+    least: float
+    sums: Floats
+    monotone: bool = False
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Mark classes of low entropy."""
+        pairs = classes.pairs[self.attribute]
+        kernels.mark_low_entropy(
+            pairs.homes, pairs.weights, pairs.size, classes.weights, classes.size, self.least, self.sums, classes.fails
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RecursiveDiversity:
+    """The commonest sensitive value outweighed by c times the values from the l-th on: r_1 < c (r_l + ... + r_m).
+
+    Machanavajjhala et al. 2006, Definition 4.2. Not monotone: see `EntropyDiversity`. Without suppression it is, since
+    the largest count of a union is at most the sum of the largest, and its tail at least the sum of the tails.
+    """
+
+    attribute: int
+    least: int
+    c: float
+    top: Longs
+    monotone: bool = False
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Mark classes that one value dominates."""
+        pairs = classes.pairs[self.attribute]
+        kernels.mark_dominated(
+            pairs.homes, pairs.weights, pairs.size, classes.weights, classes.size, self.c, self.least, self.top,
+            classes.fails,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TCloseness:
+    """Sensitive values in each class distributed within t of the whole: by earth mover's distance.
+
+    `mark_failing` measures against all rows. What is published are the rows that hold, and they must be close to each
+    other, not to rows that nobody sees: `mark_failing_among` measures them against themselves.
+
+    Li, Li, Venkatasubramanian: t-Closeness, ICDE 2007, sections 3 and 5. Not monotone: a part of a class can be closer
+    to the whole than the class. Without suppression it is, since the distance is convex.
+    """
+
+    attribute: int
+    most: float
+    distance: str
+    sensitive: Sensitive
+    starts: Ints
+    order: Ints
+    sums: Floats
+    monotone: bool = False
+
+    def mark_failing(self, classes: Classes) -> None:
+        """Mark classes that are far from the distribution of all rows."""
+        self._mark(classes, np.zeros(classes.size, np.uint8), classes.fails)
+
+    def mark_failing_among(self, classes: Classes, kept: npt.NDArray[np.uint8]) -> bool:
+        """Return whether a class that is published is far from the distribution of all that is published."""
+        far = np.zeros(classes.size, np.uint8)
+        self._mark(classes, 1 - kept, far)
+        return bool((far & kept).any())
+
+    def _mark(self, classes: Classes, skip: npt.NDArray[np.uint8], fails: npt.NDArray[np.uint8]) -> None:
+        pairs, hierarchy = classes.pairs[self.attribute], self.sensitive.hierarchy
+        shares = np.empty(hierarchy.leaves)
+        kernels.value_shares(pairs.homes, pairs.values, pairs.weights, pairs.size, skip, shares)
+        if self.distance == "equal":
+            kernels.mark_far_equal(
+                pairs.homes, pairs.values, pairs.weights, pairs.size, classes.weights, classes.size, shares, self.most,
+                self.sums, fails,
+            )  # fmt: skip
+            return
+        kernels.sort_by_home(pairs.homes, pairs.size, classes.size, self.starts, self.order)
+        if self.distance == "ordered":
+            kernels.mark_far_ordered(
+                pairs.values, pairs.weights, self.starts, self.order, classes.weights, classes.size, shares,
+                self.sensitive.ranks, self.most, np.empty(hierarchy.leaves), fails,
+            )  # fmt: skip
+            return
+        nodes = len(hierarchy.labels)
+        kernels.mark_far_in_tree(
+            pairs.values, pairs.weights, self.starts, self.order, classes.weights, classes.size, shares,
+            hierarchy.parent, hierarchy.heights / hierarchy.height, self.most,
+            np.empty(nodes), np.empty(nodes), np.empty(nodes), fails,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Promise:
+    """All the models of a specification at once; a class fails if it fails any."""
+
+    models: tuple[Model, ...]
+    least: int
+    """No class that holds has fewer rows than this."""
+
+    def judge(self, classes: Classes) -> int:
+        """Mark the classes that fail, and return how many rows they hold."""
+        return self._judge(classes, self.models)
+
+    def doom(self, classes: Classes) -> int:
+        """Mark the classes all whose parts fail as well, by the monotone models; return how many rows they hold."""
+        return self._judge(classes, [model for model in self.models if model.monotone])
+
+    def rest_holds(self, classes: Classes) -> bool:
+        """Whether the classes that `judge` left standing hold among themselves, once the others are gone.
+
+        Only t-closeness looks beyond the single class.
+        """
+        if not classes.fails[: classes.size].any():
+            return True
+        kept = 1 - classes.fails[: classes.size]
+        return not any(
+            model.mark_failing_among(classes, kept) for model in self.models if isinstance(model, TCloseness)
+        )
+
+    def holds_as_one(self, classes: Classes, chosen: npt.NDArray[np.intp]) -> bool:
+        """Whether the rows of some classes satisfy every model when they are published as one class with the rest."""
+        together = merged(classes, chosen)
+        self.judge(together)
+        return not together.fails[together.size - 1]
+
+    def _judge(self, classes: Classes, models: Sequence[Model]) -> int:
+        classes.fails[: classes.size] = 0
+        for model in models:
+            model.mark_failing(classes)
+        return int(failing_rows(classes.weights, classes.size, classes.fails))
+
+
+def promise(spec: Spec, census: Census) -> Promise:
+    """Return the models that a specification asks for, over a census that counted what they need."""
+    tuples = len(census.weights) + 1
+    k = spec.privacy.k or 1
+    models: list[Model] = [KAnonymity(k)]
+    positions = {part.name: position for position, part in enumerate(census.sensitive)}
+    for diversity in spec.diversities():
+        models.append(_diversity(diversity, positions[diversity.of or ""], tuples))
+    if spec.privacy.p is not None:
+        for name in spec.of_role("sensitive"):
+            models.append(DistinctDiversity(positions[name], spec.privacy.p, np.empty(tuples, np.int32)))
+    for closeness in spec.closenesses():
+        models.append(_closeness(closeness, positions[closeness.of or ""], census, tuples))
+    distinct = [model.least for model in models if isinstance(model, DistinctDiversity)]
+    return Promise(tuple(models), least=max(k, *distinct, 1))
+
+
+def _diversity(asked: Diversity, attribute: int, tuples: int) -> Model:
+    if asked.kind == "entropy":
+        return EntropyDiversity(attribute, float(asked.value), np.empty(tuples))
+    least = int(asked.value)
+    if asked.kind == "recursive":
+        room = np.empty(tuples * max(1, least - 1), np.int64)
+        return RecursiveDiversity(attribute, least, float(asked.c or 0), room)
+    return DistinctDiversity(attribute, least, np.empty(tuples, np.int32))
+
+
+def _closeness(asked: Closeness, attribute: int, census: Census, tuples: int) -> TCloseness:
+    sensitive = census.sensitive[attribute]
+    return TCloseness(
+        attribute=attribute,
+        most=float(asked.value),
+        distance=asked.distance,
+        sensitive=sensitive,
+        starts=np.empty(tuples + 1, np.int32),
+        order=np.empty(len(sensitive.weights), np.int32),
+        sums=np.empty(tuples),
+    )

@@ -1,0 +1,179 @@
+"""Plans: what a search decided, in terms of leaves and labels; saved and loaded as JSON.
+
+A plan speaks of no row and of no engine. `rewrite` turns it, with the values that a census met, into what an engine
+joins.
+"""
+
+import datetime as dt
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.census import Census, Quasi
+from ringfence.errors import DataError
+from ringfence.hierarchy import Ints
+from ringfence.recoding import Recoding
+
+FORMAT = "ringfence plan 1"
+Label = str | None
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one attribute is published: each leaf's label. A missing value is the leaf None."""
+
+    level: int
+    leaves: tuple[Label, ...]
+    labels: tuple[Label, ...]
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every leaf is published as itself."""
+        return self.leaves == self.labels
+
+
+@dataclass(frozen=True)
+class GlobalPlan:
+    """Recode each value the same way everywhere, and suppress the classes that fail.
+
+    `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay
+    in the release with every quasi-identifier hidden; else they leave it. `complete` are the columns in which a row
+    must not miss a value, if it is to be published at all.
+    """
+
+    columns: Mapping[str, ColumnPlan]
+    suppressed: tuple[tuple[int, ...], ...]
+    suppressed_rows: int
+    masked: bool
+    complete: tuple[str, ...]
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each attribute."""
+        return {name: column.level for name, column in self.columns.items()}
+
+    def dumps(self) -> str:
+        """Return the plan as JSON."""
+        return json.dumps({"format": FORMAT, "kind": "global", **asdict(self)}, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def loads(cls, text: str) -> "GlobalPlan":
+        """Read a plan from JSON; a plan of another format, or a damaged one, is refused."""
+        try:
+            found = json.loads(text)
+            if found["format"] != FORMAT or found["kind"] != "global":
+                raise DataError(
+                    f"this is a {found['kind']} plan in format {found['format']!r}, not a global one in {FORMAT!r}"
+                )
+            return cls(
+                columns={
+                    name: ColumnPlan(int(column["level"]), tuple(column["leaves"]), tuple(column["labels"]))
+                    for name, column in found["columns"].items()
+                },
+                suppressed=tuple(tuple(map(int, leaves)) for leaves in found["suppressed"]),
+                suppressed_rows=int(found["suppressed_rows"]),
+                masked=bool(found["masked"]),
+                complete=tuple(found["complete"]),
+            )
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(f"this is not a plan, or a damaged one: {error!r}") from None
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a JSON file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "GlobalPlan":
+        """Read a plan from a JSON file."""
+        return cls.loads(Path(path).read_text(encoding="utf-8"))
+
+    def __str__(self) -> str:
+        lines = ["Global plan"]
+        for name, column in self.columns.items():
+            lines.append(
+                f"  {name}: level {column.level}, {len(set(column.labels))} labels for {len(column.leaves)} values"
+            )
+        fate = "masked" if self.masked else "dropped"
+        lines.append(f"  {self.suppressed_rows} rows in {len(self.suppressed)} classes {fate}")
+        return "\n".join(lines)
+
+
+def column_plan(level: int, recoding: Recoding) -> ColumnPlan:
+    """Return the plan of one attribute under a recoding."""
+    return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], tuple(recoding.labels))
+
+
+@dataclass(frozen=True, eq=False)
+class Relabel:
+    """What a column's raw values become: one label for everything, or a value for each."""
+
+    everything: str | None
+    raw: pa.Array
+    published: pa.Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rewrite:
+    """A global plan as an engine carries it out: columns to relabel, and the published values of classes to
+    suppress."""
+
+    relabels: Mapping[str, Relabel]
+    suppressed: pa.Table
+    masked: bool
+    complete: Sequence[str]
+
+
+def rewrite(plan: GlobalPlan, census: Census) -> Rewrite:
+    """Return what an engine must do to the rows that `census` counted."""
+    published = [_published(quasi, plan.columns[quasi.name]) for quasi in census.quasi]
+    relabels = {
+        quasi.name: _relabel(quasi, plan.columns[quasi.name], values)
+        for quasi, values in zip(census.quasi, published, strict=True)
+    }
+    leaves: Ints = np.array(plan.suppressed, np.int32).reshape(-1, len(census.quasi))
+    return Rewrite(
+        relabels={name: relabel for name, relabel in relabels.items() if relabel is not None},
+        suppressed=pa.table(
+            {
+                q.name: values.take(pa.array(leaves[:, a]))
+                for a, (q, values) in enumerate(zip(census.quasi, published, strict=True))
+            }
+        ),
+        masked=plan.masked,
+        complete=plan.complete,
+    )
+
+
+def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
+    """Return what each leaf is published as: text where the column is generalized, else a value of the column's type.
+
+    Numbers and days that came as text get their own types: so different spellings of a number become one value.
+    """
+    if not column.changes_nothing:
+        return pa.array(column.labels, pa.string())
+    if any(isinstance(key, dt.date) for key in quasi.keys):
+        return pa.array(quasi.keys, pa.date32())
+    if not pa.types.is_string(quasi.raw.type) and not pa.types.is_large_string(quasi.raw.type):
+        position = np.full(quasi.hierarchy.leaves, -1)
+        position[quasi.raw_leaves] = np.arange(len(quasi.raw))
+        return quasi.raw.take(pa.array(position, mask=position < 0))
+    numbers = [key for key in quasi.keys if isinstance(key, Decimal)]
+    if not numbers:
+        return pa.array(column.labels, pa.string())
+    whole = all(number == int(number) and abs(number) < 2**63 for number in numbers)
+    return pa.array([None if key is None else (int(key) if whole else float(key)) for key in quasi.keys])  # type: ignore[arg-type]
+
+
+def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel | None:
+    """Return what a column's raw values become, or None where they stay what they are."""
+    if not column.changes_nothing and len(set(column.labels)) == 1:
+        return Relabel(column.labels[0], quasi.raw, published)
+    values = published.take(pa.array(quasi.raw_leaves))
+    if column.changes_nothing and values.type == quasi.raw.type and values.equals(quasi.raw):
+        return None
+    return Relabel(None, quasi.raw, values)

@@ -1,0 +1,168 @@
+"""Publishing: a release written, read back, audited and moved into place, with what may be shown and what may not
+apart.
+
+public/   release.csv or release.parquet, manifest.json: made to be published
+private/  plan.json, audit.json, spec.toml, log.txt: may show values of the original
+"""
+
+import hashlib
+import json
+import platform
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import ibis
+
+from ringfence.audit.verify import Verdict, verify
+from ringfence.engine import Engine
+from ringfence.errors import EngineError, RingfenceError
+from ringfence.plan import GlobalPlan
+from ringfence.search.methods import Decision
+from ringfence.search.progress import SearchResult
+from ringfence.spec import Spec
+
+FORMATS = ("csv", "parquet")
+MANIFEST = "ringfence manifest 1"
+
+
+class AuditFailed(RingfenceError):
+    """A release of our own making did not pass the audit: a bug in Ringfence. Nothing was written."""
+
+
+def check(verdict: Verdict) -> Verdict:
+    """Refuse a release that its audit refuses."""
+    if not verdict.ok:
+        raise AuditFailed(
+            "this release did not pass its audit, so nothing was written; please report this:"
+            f" {verdict.findings[0].message}"
+        )
+    return verdict
+
+
+def publish(
+    engine: Engine,
+    rows: ibis.Table,
+    decision: Decision,
+    spec: Spec,
+    folder: Path,
+    *,
+    file_format: str,
+    incomplete: int,
+    log: Sequence[str],
+) -> tuple[Path, Verdict]:
+    """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
+
+    Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
+    leaves the files of an earlier run as they were.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as temporary:
+            staged = Path(temporary)
+            (staged / "public").mkdir()
+            (staged / "private").mkdir()
+            release = staged / "public" / f"release.{file_format}"
+            engine.write(rows, release, spec.data)
+            verdict = check(verify(engine, engine.open(release, spec.data), spec))
+            _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, incomplete))
+            _write_json(staged / "private/audit.json", verdict.as_dict())
+            decision.plan.save(staged / "private/plan.json")
+            spec.dump(staged / "private/spec.toml")
+            (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
+            for part in sorted(staged.glob("*/*")):
+                place = folder / part.relative_to(staged)
+                place.parent.mkdir(exist_ok=True)
+                part.replace(place)
+            for other in set(FORMATS) - {file_format}:  # a release of an earlier run that this one takes the place of
+                (folder / "public" / f"release.{other}").unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+    return folder / "public" / release.name, verdict
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int) -> dict[str, Any]:
+    """Return what may be told about a release: nothing in it is a value of the data."""
+    metrics = decision.metrics
+    return {
+        "format": MANIFEST,
+        "versions": {name: version(name) for name in ("ringfence", "numpy", "numba", "duckdb", "pyarrow")}
+        | {"python": platform.python_version()},
+        "release": {"file": release.name, "sha256": file_hash(release)},
+        "spec": public_spec(spec),
+        "counts": {
+            "rows read": metrics["rows"] + metrics["suppressed"] + incomplete,
+            "rows with missing values removed": incomplete,
+            "rows suppressed": metrics["suppressed"],
+            "rows published": metrics["rows"] + (metrics["suppressed"] if decision.plan.masked else 0),
+            "classes": metrics["classes"],
+        },
+        "suppressed rows": _fate(decision.plan, spec),
+        "levels": decision.plan.levels,
+        "metrics": {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")},
+        "search": search_figures(decision.search),
+        "verdict": {"ok": verdict.ok, "measured": dict(verdict.measured)},
+    }
+
+
+def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
+    """Return the figures of a search that depend on nothing but data and specification."""
+    if search is None:
+        return None
+    return {
+        "cost": search.cost,
+        "optimal": search.optimal,
+        "bound": search.bound,
+        "gap": search.gap,
+        "nodes": search.nodes,
+        "pruned": search.pruned,
+    }
+
+
+def _fate(plan: GlobalPlan, spec: Spec) -> str:
+    if plan.suppressed_rows == 0:
+        return "none"
+    if plan.masked:
+        return "kept, with every quasi-identifier masked"
+    if spec.method.keep_suppressed:
+        return "dropped: masked, they would not have satisfied the models as one class"
+    return "dropped"
+
+
+def public_spec(spec: Spec) -> dict[str, Any]:
+    """Return a specification without any value of the data, without paths and without the seed."""
+    attributes = {}
+    for name, attribute in spec.attributes.items():
+        shown = attribute.model_dump(
+            include={"role", "scheme", "weight", "diversity_weight"}, exclude_unset=True, exclude_none=True
+        )
+        if attribute.hierarchy is not None:
+            shown["hierarchy"] = (
+                attribute.hierarchy if attribute.hierarchy == "flat" else kind_of_hierarchy(attribute.hierarchy)
+            )
+        if attribute.boundary is not None:
+            shown["boundary"] = True
+        attributes[name] = shown
+    return {
+        "data": spec.data.model_dump(include={"missing", "unlisted"}),
+        "attributes": attributes,
+        "privacy": spec.privacy.model_dump(exclude_none=True),
+        "method": spec.method.model_dump(exclude_unset=True, exclude_none=True, exclude={"seed"}),
+    }
+
+
+def kind_of_hierarchy(hierarchy: Any) -> str:
+    """Return how a hierarchy is given: the name of its first key."""
+    return str(next(iter(type(hierarchy).model_fields)))
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,113 @@
+"""The methods by name: from a census and a specification to a plan, its search and its metrics."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import floor
+
+import numpy as np
+
+from ringfence.census import Census
+from ringfence.classes import Classes, Roller
+from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.metrics import hdm_tallies, measure, metric
+from ringfence.models import Promise, promise
+from ringfence.plan import GlobalPlan, column_plan
+from ringfence.recoding import Recoding
+from ringfence.search.lattice import level_spaces, search_levels
+from ringfence.search.progress import SearchResult, Watch
+from ringfence.spec import Spec
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be done, how well that was searched, and what it costs."""
+
+    plan: GlobalPlan
+    search: SearchResult | None
+    metrics: dict[str, float]
+
+
+def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Find the plan that a specification asks for."""
+    return METHODS[spec.method.name](census, spec, watch)
+
+
+def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """The cheapest recoding of a scheme, proven."""
+    spaces = level_spaces(census)
+    tallied = hdm_tallies(census) if spec.method.metric == "hdm" else []
+    roller, models = Roller(census, spaces, tallied), promise(spec, census)
+    loss = metric(spec.method.metric, spec, census, roller, spaces, models.least)
+    levels, result = search_levels(census, roller, models, loss, limit=row_limit(spec, census), watch=watch)
+    return _decision(census, spec, models, levels, spaces, result)
+
+
+def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
+    """Publish at the levels that the user names; attributes not named stay as they are."""
+    chosen = spec.method.levels or {}
+    for name, height in zip(census.names, census.heights, strict=True):
+        if chosen.get(name, 0) > height:
+            raise SpecError(f"method.levels.{name} = {chosen[name]} is above the hierarchy; allowed: 0 to {height}")
+    levels = [chosen.get(name, 0) for name in census.names]
+    return _decision(census, spec, promise(spec, census), levels, level_spaces(census), None)
+
+
+METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {"optimal": _optimal, "levels": _levels}
+
+
+def row_limit(spec: Spec, census: Census) -> int:
+    """Return how many rows may be suppressed: the whole part of the share, computed as the decimal that was written."""
+    return floor(Decimal(str(spec.method.suppression_limit)) * census.rows)
+
+
+def _decision(
+    census: Census,
+    spec: Spec,
+    models: Promise,
+    levels: Sequence[int],
+    spaces: Sequence[Sequence[Recoding]],
+    result: SearchResult | None,
+) -> Decision:
+    """Turn levels into a plan: judge its classes once more, and list those that fail."""
+    recodings = [space[level] for space, level in zip(spaces, levels, strict=True)]
+    roller = Roller(census, [[recoding] for recoding in recodings])
+    classes = roller.roll(roller.finest, roller.fields([(a, 0) for a in range(len(recodings))]), roller.room())
+    suppressed = models.judge(classes)
+    limit = row_limit(spec, census)
+    if suppressed > limit or suppressed == census.rows:
+        raise Unsatisfiable(
+            f"at these levels {suppressed} of {census.rows} rows are in classes that break the promise,"
+            f" and at most {min(limit, census.rows - 1)} may be suppressed"
+        )
+    if not models.rest_holds(classes):
+        raise Unsatisfiable("at these levels, the classes that remain are not t-close to what is published of them")
+    failing = np.flatnonzero(classes.fails[: classes.size])
+    plan = GlobalPlan(
+        columns={
+            quasi.name: column_plan(level, recoding)
+            for quasi, level, recoding in zip(census.quasi, levels, recodings, strict=True)
+        },
+        suppressed=_leaves_of(census, classes, recodings, failing),
+        suppressed_rows=suppressed,
+        masked=spec.method.keep_suppressed and suppressed > 0 and models.holds_as_one(classes, failing),
+        complete=tuple(_complete_columns(census, spec)),
+    )
+    return Decision(plan, result, measure(census, spec, recodings, models))
+
+
+def _leaves_of(
+    census: Census, classes: Classes, recodings: Sequence[Recoding], chosen: "np.typing.NDArray[np.intp]"
+) -> tuple[tuple[int, ...], ...]:
+    """Return the leaves that stand for the blocks of some classes, in lexicographic order."""
+    _, example = np.unique(classes.member[: len(census.weights)], return_index=True)
+    codes = census.codes[example[chosen]]
+    leaves = np.stack([recoding.blocks[codes[:, a]] for a, recoding in enumerate(recodings)], axis=1)
+    return tuple(sorted(map(tuple, leaves.tolist())))
+
+
+def _complete_columns(census: Census, spec: Spec) -> list[str]:
+    """Return the columns in which rows must not miss a value."""
+    if spec.data.missing != "suppress":
+        return []
+    return list(dict.fromkeys([*census.names, *(part.name for part in census.sensitive)]))

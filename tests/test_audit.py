@@ -1,0 +1,852 @@
+"""The audit against plain definitions, against planted violations, and on odd tables."""
+
+import datetime as dt
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringfence.audit.labels import grammar
+from ringfence.audit.verify import Verdict, verify
+from ringfence.builders import read_domain
+from ringfence.engine import Engine
+from ringfence.errors import DataError, RingfenceError, SpecError
+from ringfence.hierarchy import ROOT
+from ringfence.spec import Spec
+
+Row = tuple[Any, ...]
+QUASI = {"role": "quasi", "hierarchy": "flat"}
+REGIONS = {"Europe": {"South": ["Italy", "Spain"], "North": ["Norway"]}, "America": ["Canada", "Peru"]}
+
+
+def audited(table: pa.Table | str | Path, spec: Spec) -> Verdict:
+    """Return the verdict on a table or a file."""
+    with Engine(spec.data) as engine:
+        return verify(engine, engine.open(table, spec.data), spec)
+
+
+def rules(verdict: Verdict) -> list[str]:
+    """Return the rules that a verdict finds broken, after checking that it is one with itself."""
+    assert verdict.ok == (not verdict.findings)
+    assert json.loads(json.dumps(verdict.as_dict())) == verdict.as_dict()
+    assert all(finding.message in str(verdict) for finding in verdict.findings)
+    return [finding.rule for finding in verdict.findings]
+
+
+def text_table(names: Sequence[str], rows: Sequence[Row]) -> pa.Table:
+    """Return rows as a table of text."""
+    return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
+
+
+# Definitions in plain Python, over lists of sensitive values by class
+
+
+def by_class(rows: Sequence[Row], quasi: int) -> dict[Row, list[Row]]:
+    """Group rows by their first columns."""
+    classes: dict[Row, list[Row]] = defaultdict(list)
+    for row in rows:
+        classes[row[:quasi]].append(row[quasi:])
+    return classes
+
+
+def effective_number(values: Sequence[Any]) -> float:
+    """Return the exponential of the entropy."""
+    shares = [count / len(values) for count in Counter(values).values()]
+    return math.exp(-sum(share * math.log(share) for share in shares))
+
+
+def recursive_l(values: Sequence[Any], c: float) -> int:
+    """Return the largest l for which the values are (c, l)-diverse."""
+    counts = sorted(Counter(values).values(), reverse=True)
+    holds = [n for n in range(1, len(counts) + 1) if counts[0] < Fraction(str(c)) * sum(counts[n - 1 :])]
+    return max(holds, default=0)
+
+
+def shares(values: Sequence[Any], domain: Sequence[Any]) -> list[Fraction]:
+    """Return the share of each value of a domain."""
+    return [Fraction(values.count(value), len(values)) for value in domain]
+
+
+def equal_distance(some: Sequence[Any], everything: Sequence[Any]) -> float:
+    """Return half the sum of the differences in share."""
+    domain = list(set(everything))
+    return float(sum(abs(p - q) for p, q in zip(shares(some, domain), shares(everything, domain), strict=True)) / 2)
+
+
+def transport(some: Sequence[Any], everything: Sequence[Any], domain: Sequence[Any]) -> float:
+    """Return the cost of moving one distribution into another along a line, from left to right."""
+    have, want = shares(some, domain), shares(everything, domain)
+    i = j = 0
+    cost = Fraction(0)
+    while i < len(domain) and j < len(domain):
+        moved = min(have[i], want[j])
+        cost += moved * abs(i - j)
+        have[i] -= moved
+        want[j] -= moved
+        i, j = (i + 1, j) if have[i] == 0 else (i, j + 1)
+    return float(cost / max(len(domain) - 1, 1))
+
+
+def tree_distance(some: Sequence[Any], everything: Sequence[Any], tree: Any) -> float:
+    """Return the sum of cost(N) over the inner nodes of a tree, as Li et al. write it."""
+
+    def height(node: Any) -> int:
+        if not isinstance(node, Mapping | list):
+            return 0
+        return 1 + max(map(height, node.values() if isinstance(node, Mapping) else node))
+
+    def visit(node: Any) -> tuple[Fraction, Fraction]:
+        """Return the difference in share below a node, and the cost of its inner nodes."""
+        if not isinstance(node, Mapping | list):
+            return shares(some, [node])[0] - shares(everything, [node])[0], Fraction(0)
+        below = [visit(child) for child in (node.values() if isinstance(node, Mapping) else node)]
+        surplus = sum((extra for extra, _ in below if extra > 0), Fraction(0))
+        want = -sum((extra for extra, _ in below if extra < 0), Fraction(0))
+        cost = Fraction(height(node), height(tree)) * min(surplus, want)
+        return surplus - want, cost + sum(cost for _, cost in below)
+
+    return float(visit(tree)[1])
+
+
+# Every measure against its definition
+
+
+LABELS = st.sampled_from(["a", "b", ROOT, None])
+NUMBERS = st.sampled_from([1, 2, 10, None])
+PLACES = st.sampled_from(["Italy", "Spain", "Norway", "Canada", None])
+LEVELS = ["low", "mid", "high", "top"]
+RANDOM_ROWS = st.lists(
+    st.tuples(LABELS, NUMBERS, PLACES, st.sampled_from([*LEVELS[:3], None]), NUMBERS), min_size=1, max_size=40
+)
+RANDOM_SPEC = Spec(
+    attributes={
+        "a": QUASI,
+        "b": {"role": "quasi", "hierarchy": "flat", "order": "numeric"},
+        "place": {"role": "sensitive", "hierarchy": {"tree": REGIONS}},
+        "rank": {"role": "sensitive", "order": LEVELS},
+        "pay": {"role": "sensitive", "order": "numeric"},
+    },
+    privacy={
+        "k": 3,
+        "l": [
+            {"value": 2, "of": "place"},
+            {"value": 1.5, "of": "place", "kind": "entropy"},
+            {"value": 2, "of": "rank", "kind": "recursive", "c": 1.5},
+            {"value": 2, "of": "rank", "kind": "recursive", "c": 3},
+        ],
+        "p": 2,
+        "t": [
+            {"value": 0.3, "of": "place"},
+            {"value": 0.3, "of": "place", "distance": "hierarchical"},
+            {"value": 0.3, "of": "rank", "distance": "ordered"},
+            {"value": 0.3, "of": "pay", "distance": "ordered"},
+        ],
+    },
+)
+
+
+@given(RANDOM_ROWS)
+def test_measures_are_their_definitions(rows: list[Row]) -> None:
+    """k, l, p and t of random tables, and the rows that a finding counts, from the rows themselves."""
+    names = list(RANDOM_SPEC.attributes)
+    numbers = pa.array([row[1] for row in rows], pa.float64())  # not generalized, so it keeps its type
+    table = pa.table(
+        {
+            "pay": pa.array([None if row[4] is None else f"{row[4]}.0" for row in rows], pa.string()),
+            **{
+                name: pa.array([row[i] for row in rows], pa.string())
+                for i, name in enumerate(names)
+                if name in "a place rank"
+            },
+            "b": numbers,
+        }
+    )
+    verdict = audited(table, RANDOM_SPEC)
+    classes = [*by_class(rows, 2).values()]
+    place, rank, pay = ([[row[i] for row in cls] for cls in classes] for i in range(3))
+    whole = {i: [row[2 + i] for row in rows] for i in range(3)}
+    rank_domain = [value for value in [*LEVELS, None] if value in whole[1]]
+    pay_domain = [value for value in (1, 2, 10, None) if value in whole[2]]
+    tree = {**REGIONS, "missing": None}
+    scores: dict[str, tuple[str, list[float], bool]] = {
+        "k": ("k", [len(cls) for cls in classes], False),
+        "l:place:distinct": ("l", [len({*values}) for values in place], False),
+        "l:place:entropy": ("l", [*map(effective_number, place)], False),
+        "l:rank:recursive:1.5": ("l", [recursive_l(values, 1.5) for values in rank], False),
+        "l:rank:recursive:3": ("l", [recursive_l(values, 3) for values in rank], False),
+        "p": ("p", [min(len({row[i] for row in cls}) for i in range(3)) for cls in classes], False),
+        "t:place:equal": ("t", [equal_distance(values, whole[0]) for values in place], True),
+        "t:place:hierarchical": ("t", [tree_distance(values, whole[0], tree) for values in place], True),
+        "t:rank": ("t", [transport(values, whole[1], rank_domain) for values in rank], True),
+        "t:pay": ("t", [transport(values, whole[2], pay_domain) for values in pay], True),
+    }
+    limits = dict(zip(scores, [3, 2, 1.5, 2, 2, 2, 0.3, 0.3, 0.3, 0.3], strict=True))
+    failing = []
+    for key, (rule, values, upper) in scores.items():
+        assert verdict.measured[key] == pytest.approx(max(values) if upper else min(values), abs=1e-12), key
+        fails = [v > limits[key] + 1e-9 if upper else v < limits[key] - 1e-9 for v in values]
+        if any(fails):
+            failing.append((rule, sum(len(cls) for cls, fail in zip(classes, fails, strict=True) if fail)))
+    assert [(finding.rule, finding.rows) for finding in verdict.findings] == failing
+    assert verdict.measured["rows"] == len(rows)
+    assert verdict.measured["classes"] == len(classes)
+    assert verdict.measured["masked"] == 0  # 'b' is never '*'
+    assert verdict.measured["missing"] == sum(None in row[:2] for row in rows)
+    assert [example.rows for example in verdict.smallest] == sorted(map(len, classes))[:5]
+    assert rules(verdict) == [rule for rule, _ in failing]
+
+
+@given(RANDOM_ROWS, st.randoms())
+def test_the_order_of_rows_and_columns_changes_nothing(rows: list[Row], random: Any) -> None:
+    names = list(RANDOM_SPEC.attributes)
+    rows = [tuple(None if value is None else str(value) for value in row) for row in rows]
+    first = audited(text_table(names, rows), RANDOM_SPEC)
+    random.shuffle(rows)
+    random.shuffle(names)
+    position = [*RANDOM_SPEC.attributes].index
+    again = text_table(names, [tuple(row[position(name)] for name in names) for row in rows])
+    assert audited(again, RANDOM_SPEC) == first
+
+
+def test_ordered_distance_over_many_values() -> None:
+    """The sums by running totals against those over every value of every class."""
+    random = np.random.default_rng(5)
+    group, pay = random.integers(0, 40, 3000), np.round(random.gamma(2, 1000, 3000), 1)
+    spec = Spec(
+        attributes={"group": QUASI, "pay": {"role": "sensitive", "order": "numeric"}},
+        privacy={"t": {"value": 1, "distance": "ordered"}},
+    )
+    values, codes = np.unique(pay, return_inverse=True)
+    whole = np.cumsum(np.bincount(codes)) / len(codes)
+    farthest = max(
+        np.abs(np.cumsum(np.bincount(codes[group == g], minlength=len(values))) / (group == g).sum() - whole).sum()
+        for g in range(40)
+    )
+    measured = audited(pa.table({"group": group, "pay": pay}), spec).measured["t"]
+    assert measured == pytest.approx(farthest / (len(values) - 1), abs=1e-12)
+
+
+def test_classes_over_more_combinations_than_64_bits_can_number() -> None:
+    random = np.random.default_rng(3)
+    rows = [tuple(map(str, row)) for row in random.integers(0, 300, (400, 12))]
+    rows += [(*rows[0][:-1], "other"), *rows[:7], rows[0]]
+    names = [f"column {i}" for i in range(12)]
+    verdict = audited(text_table(names, rows), Spec(attributes=dict.fromkeys(names, QUASI), privacy={"k": 1}))
+    assert verdict.measured["classes"] == len({*rows})
+    assert verdict.measured["k"] == 1
+    assert {tuple(example.labels.values()) for example in verdict.smallest} < {*rows}
+
+
+# Examples from the literature
+
+
+def test_salaries_of_li_li_and_venkatasubramanian() -> None:
+    """ICDE 2007, section 5.1: {3k, 4k, 5k} is 0.375 from the nine salaries, {6k, 8k, 11k} is 0.167."""
+    spec = Spec(
+        attributes={"class": QUASI, "salary": {"role": "sensitive", "order": "numeric"}},
+        privacy={"t": {"value": 0.3, "distance": "ordered"}},
+    )
+    table = pa.table({"class": [*"111222333"], "salary": [3, 4, 5, 6, 11, 8, 7, 9, 10]})
+    verdict = audited(table, spec)
+    assert verdict.measured["t"] == pytest.approx(0.375)
+    assert rules(verdict) == ["t"]
+    assert verdict.findings[0].example == {"class": "1"}
+    assert verdict.findings[0].rows == 3
+    others = pa.table({"class": [*"133222331"], "salary": [3, 4, 5, 6, 11, 8, 7, 9, 10]})
+    assert audited(others, spec).ok
+    # Table 5 of the paper: 0.167-close in salary.
+    table5 = pa.table({"class": [*"123123123"], "salary": [3, 6, 4, 5, 11, 7, 9, 8, 10]})
+    assert audited(table5, spec).measured["t"] == pytest.approx(0.167, abs=5e-4)
+
+
+DISEASES = {
+    "respiratory": {
+        "infection": ["flu", "pneumonia", "bronchitis"],
+        "vascular lung": ["pulmonary edema", "pulmonary embolism"],
+    },
+    "digestive": {"stomach": ["gastric ulcer", "stomach cancer", "gastritis"], "colon": ["colitis", "colon cancer"]},
+}
+BY_DISEASE = Spec(
+    attributes={"class": QUASI, "disease": {"role": "sensitive", "hierarchy": {"tree": DISEASES}}},
+    privacy={"t": {"value": 1, "distance": "hierarchical"}},
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "distance"), [("flu", 0), ("bronchitis", 1 / 3), ("pulmonary embolism", 2 / 3), ("stomach cancer", 1)]
+)
+def test_disease_distances_of_li_li_and_venkatasubramanian(other: str, distance: float) -> None:
+    """ICDE 2007, section 5.2: how far flu is from others. Of two values in equal parts, half of each must move."""
+    table = text_table(["class", "disease"], [("1", "flu"), ("2", other)])
+    assert audited(table, BY_DISEASE).measured["t"] == pytest.approx(distance / 2)
+
+
+def test_hierarchical_distance_by_hand() -> None:
+    """In class 2, 2/9 must cross from digestive to respiratory, 1/9 stay in infection, 1/9 in stomach: 2/9 + 2/27."""
+    diseases = [
+        ("1", "gastric ulcer"), ("1", "stomach cancer"), ("1", "pneumonia"),
+        ("2", "gastritis"), ("2", "flu"), ("2", "bronchitis"),
+        ("3", "gastritis"), ("3", "bronchitis"), ("3", "stomach cancer"),
+    ]  # fmt: skip
+    assert audited(text_table(["class", "disease"], diseases), BY_DISEASE).measured["t"] == pytest.approx(8 / 27)
+
+
+def test_entropy_and_recursion_of_machanavajjhala_et_al() -> None:
+    """ICDE 2006, section 4: with counts 3, 2, 1 the class is (c, 2)-diverse only for c > 1, and not (2, 3)-diverse."""
+    table = text_table(["q", "s"], [("x", value) for value in "aaabbc"])
+
+    def judged(**diversity: Any) -> Verdict:
+        return audited(table, Spec(attributes={"q": QUASI, "s": {"role": "sensitive"}}, privacy={"l": diversity}))
+
+    assert not judged(value=2, kind="recursive", c=1).ok  # 3 < 1 * (2 + 1) is false
+    assert judged(value=2, kind="recursive", c=1.1).ok
+    assert not judged(value=3, kind="recursive", c=3).ok  # 3 < 3 * 1 is false
+    assert judged(value=3, kind="recursive", c=3.1).ok
+    assert judged(value=3, kind="recursive", c=0.3).measured["l"] == 0  # 3 < 0.3 * 6 is false
+    effective = 2 ** (1 / 2) * 3 ** (1 / 3) * 6 ** (1 / 6)
+    assert judged(value=2.7, kind="entropy").measured["l"] == pytest.approx(effective)
+    assert judged(value=2.7, kind="entropy").ok
+    assert rules(judged(value=2.8, kind="entropy")) == ["l"]
+
+
+@pytest.mark.parametrize(("c", "tail", "most"), [(1.1, 10, 11), (0.1, 30, 3), (2.2, 5, 11), (0.7, 10, 7)])
+def test_recursion_that_only_rounding_would_let_pass(c: float, tail: int, most: int) -> None:
+    """1.1 times 10 is a little more than 11 in floats; by the definition 11 is not below it."""
+    values = ["common"] * most + [f"rare {i}" for i in range(tail - most * (c < 1))]
+    spec = Spec(
+        attributes={"q": QUASI, "s": {"role": "sensitive"}},
+        privacy={"l": {"value": 2 if c > 1 else 1, "kind": "recursive", "c": c}},
+    )
+    assert rules(audited(text_table(["q", "s"], [("x", value) for value in values]), spec)) == ["l"]
+
+
+# Planted violations: a table that holds, and one cell changed by hand
+
+
+PEOPLE = Spec(
+    attributes={
+        "name": {"role": "identifier"},
+        "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10], "from": 0, "bottom": 18, "top": 65}},
+        "zip": {"role": "quasi", "hierarchy": {"mask": "right"}, "boundary": {"level": 3}},
+        "place": {"role": "quasi", "hierarchy": {"tree": REGIONS}, "boundary": ["Europe", "America"]},
+        "seen": {"role": "quasi", "hierarchy": {"dates": ["month", "year"]}, "boundary": {"level": 2}},
+        "illness": {"role": "sensitive"},
+        "ward": {"role": "sensitive", "order": "lexical"},
+    },
+    data={"missing": "error"},
+    privacy={
+        "k": 4,
+        "l": [
+            {"value": 3, "of": "illness"},
+            {"value": 2.8, "of": "illness", "kind": "entropy"},
+            {"value": 2, "of": "illness", "kind": "recursive", "c": 2},
+        ],
+        "p": 2,
+        "t": [{"value": 0.1, "of": "illness"}, {"value": 0.1, "of": "ward", "distance": "ordered"}],
+    },
+)
+CLASSES: list[Row] = [
+    ("[20, 25)", "479**", "South", "2024"),
+    ("[60, 65)", "479**", "Norway", "2024-03"),
+    (">=65", "13***", "America", "2023"),
+    ("31", "13053", "Peru", "2023-12-24"),
+]
+VALUES: list[Row] = [("flu", "A"), ("flu", "B"), ("cold", "A"), ("ulcer", "B")]
+PUBLISHED = [name for name in PEOPLE.attributes if name != "name"]
+HOLDS = [(*labels, *values) for labels in CLASSES for values in VALUES]
+
+
+def relaxed(**privacy: Any) -> Spec:
+    """Return the specification with another promise."""
+    return Spec(**{**PEOPLE.model_dump(by_alias=True, exclude_unset=True), "privacy": privacy})
+
+
+def planted(row: int, **cells: str | None) -> pa.Table:
+    """Return the table that holds with cells of one row changed."""
+    changed = list(HOLDS[row])
+    for name, value in cells.items():
+        changed[PUBLISHED.index(name)] = value
+    return text_table(PUBLISHED, [*HOLDS[:row], tuple(changed), *HOLDS[row + 1 :]])
+
+
+def test_the_table_holds_before_it_is_damaged() -> None:
+    verdict = audited(text_table(PUBLISHED, HOLDS), PEOPLE)
+    assert rules(verdict) == []
+    assert str(verdict).startswith("The promise holds.")
+    assert verdict.measured["k"] == 4
+    assert verdict.measured["l:illness:recursive"] == 2
+    assert verdict.measured["t:ward"] == 0
+
+
+def test_a_changed_label_breaks_k() -> None:
+    verdict = audited(planted(0, place="North"), relaxed(k=4))
+    (finding,) = verdict.findings
+    assert (finding.rule, finding.rows) == ("k", 4)  # the row, and the three that it left
+    assert finding.example == {"age": "[20, 25)", "zip": "479**", "place": "North", "seen": "2024"}
+    assert "k = 4" in finding.message
+    assert verdict.measured["k"] == verdict.smallest[0].rows == 1
+
+
+@pytest.mark.parametrize(
+    ("privacy", "cells", "rule", "words"),
+    [
+        ({"l": {"value": 3, "of": "illness"}}, {"illness": "flu"}, "l", ["l = 3", "'illness'", "the fewest 2"]),
+        ({"l": {"value": 2.8, "kind": "entropy", "of": "illness"}}, {"illness": "flu"}, "l", ["entropy", "l = 2.8"]),
+        (
+            {"l": {"value": 2, "kind": "recursive", "c": 2, "of": "illness"}},
+            {"illness": "flu"},
+            "l",
+            ["(2, 2)", "up to 1"],
+        ),
+        ({"t": {"value": 0.1, "of": "illness"}}, {"illness": "rare"}, "t", ["t = 0.1", "'illness'", "equal"]),
+        (
+            {"t": {"value": 0.1, "of": "ward", "distance": "ordered"}},
+            {"ward": "A"},
+            "t",
+            ["t = 0.1", "'ward'", "ordered"],
+        ),
+    ],
+)
+def test_a_changed_sensitive_value_breaks_its_model(
+    privacy: dict[str, Any], cells: dict[str, str], rule: str, words: list[str]
+) -> None:
+    assert rules(audited(text_table(PUBLISHED, HOLDS), relaxed(**privacy))) == []
+    (finding,) = audited(planted(3, **cells), relaxed(**privacy)).findings
+    assert (finding.rule, finding.rows) == (rule, 4)
+    assert finding.example["place"] == "South"
+    assert all(word in finding.message for word in words), finding.message
+
+
+def test_a_changed_sensitive_value_breaks_p() -> None:
+    table = text_table(["q", "s", "u"], [("x", "a", "1"), ("x", "b", "1")])
+    spec = Spec(attributes={"q": QUASI, "s": {"role": "sensitive"}, "u": {"role": "sensitive"}}, privacy={"p": 2})
+    (finding,) = audited(table, spec).findings
+    assert (finding.rule, finding.rows) == ("p", 2)
+    assert "'u'" in finding.message
+    whole = text_table(["q", "s", "u"], [("x", "a", "1"), ("x", "b", None)])
+    assert audited(whole, spec).ok  # missing is a value of its own
+
+
+@pytest.mark.parametrize(
+    ("column", "label"),
+    [
+        ("age", "[21, 26)"),
+        ("age", "[65, 70)"),
+        ("zip", "4*9**"),
+        ("place", "Europa"),
+        ("seen", "2024-Q1"),
+        ("seen", "2024-13"),
+    ],
+)
+def test_a_label_that_its_hierarchy_does_not_have(column: str, label: str) -> None:
+    verdict = audited(planted(5, **{column: label}), relaxed(k=1))
+    (finding,) = verdict.findings
+    assert (finding.rule, finding.rows) == ("labels", 1)
+    assert f"{column!r} is published as {label!r} (1 row)" in finding.message
+    assert "allowed: " in finding.message
+    assert finding.example[column] == label
+
+
+@pytest.mark.parametrize(
+    ("column", "label", "limit"),
+    [
+        ("zip", "4****", "level 3"),
+        ("zip", ROOT, "level 3"),
+        ("place", ROOT, "'Europe', 'America'"),
+        ("seen", ROOT, "level 2"),
+    ],
+)
+def test_a_label_past_its_boundary(column: str, label: str, limit: str) -> None:
+    (finding,) = audited(planted(5, **{column: label}), relaxed(k=1)).findings
+    assert (finding.rule, finding.rows) == ("boundary", 1)
+    assert f"{column!r} is published as {label!r} (1 row)" in finding.message
+    assert finding.message.endswith(f"nothing above {limit}")
+    assert finding.example[column] == label
+
+
+@pytest.mark.parametrize("column", ["age", "illness"])
+def test_a_value_that_may_not_be_missing(column: str) -> None:
+    spec = relaxed(k=1, l={"value": 1, "of": "illness"})
+    (finding,) = audited(planted(5, **{column: None}), spec).findings
+    assert (finding.rule, finding.rows) == ("missing", 1)
+    assert f"{column!r} has no value in 1 row" in finding.message
+    assert finding.example["place"] == "Norway"
+
+
+def test_many_strange_labels_are_one_finding_that_names_ten() -> None:
+    rows = [(f"number {i}", "1") for i in range(12)] + [("number 3", "1")]
+    spec = Spec(attributes={"age": {"role": "quasi", "hierarchy": {"intervals": [5]}}, "s": {"role": "sensitive"}})
+    (finding,) = audited(text_table(["age", "s"], rows), spec).findings
+    assert finding.rows == 13
+    assert "published as 'number 3' (2 rows), 'number 0' (1 row)" in finding.message
+    assert "and 2 more" in finding.message
+
+
+# Columns
+
+
+def test_an_identifier_that_is_still_there() -> None:
+    table = text_table(PUBLISHED, HOLDS).append_column("name", pa.array(["Ann"] * len(HOLDS)))
+    (finding,) = audited(table, PEOPLE).findings
+    assert (finding.rule, finding.rows, finding.example) == ("identifier", 16, {})
+    assert "'name'" in finding.message
+
+
+@pytest.mark.parametrize(("unlisted", "ok"), [("error", False), ("drop", False), ("publish", True)])
+def test_a_column_without_a_role(unlisted: str, ok: bool) -> None:
+    spec = Spec(attributes={"q": QUASI}, data={"unlisted": unlisted}, privacy={"k": 1})
+    verdict = audited(text_table(["q", "shoe size"], [("a", "42")]), spec)
+    assert rules(verdict) == ([] if ok else ["unlisted"])
+    assert ok or "'shoe size'" in verdict.findings[0].message
+
+
+@pytest.mark.parametrize("column", ["zip", "ward"])
+def test_a_column_that_is_missing_cannot_be_judged(column: str) -> None:
+    table = text_table(PUBLISHED, HOLDS).rename_columns([name.replace(column, column + "s") for name in PUBLISHED])
+    with pytest.raises(DataError, match=f"no column '{column}', did you mean '{column}s'"):
+        audited(table, PEOPLE)
+
+
+def test_a_sensitive_column_that_no_model_looks_at_may_be_missing() -> None:
+    table = text_table(PUBLISHED[:-2], [row[:-2] for row in HOLDS])
+    assert audited(table, relaxed(k=4)).ok
+
+
+def test_values_without_a_place_in_the_order_cannot_be_judged() -> None:
+    with pytest.raises(DataError, match=r"'rank'.*'lowest'"):
+        audited(
+            text_table(["q", "rank"], [("x", "lowest"), ("x", "low")]),
+            Spec(
+                attributes={"q": QUASI, "rank": {"role": "sensitive", "order": LEVELS}},
+                privacy={"t": {"value": 0.2, "distance": "ordered"}},
+            ),
+        )
+
+
+def test_nested_columns_cannot_be_judged() -> None:
+    with pytest.raises(RingfenceError, match="'q'"):
+        audited(pa.table({"q": [[1], [2]]}), Spec(attributes={"q": QUASI}, privacy={"k": 1}))
+
+
+def test_promises_that_are_not_judged_yet_are_refused() -> None:
+    table = text_table(["q"], [("x",)])
+    with pytest.raises(SpecError, match=r"data\.entity = 'patient'"):
+        audited(table, Spec(attributes={"q": QUASI}, data={"entity": "patient"}, privacy={"k": 1}))
+    items = {"q": QUASI, "basket": {"role": "items"}}
+    with pytest.raises(SpecError, match=r"privacy\.m = 2"):
+        audited(table, Spec(attributes=items, privacy={"k": 2, "m": 2}))
+
+
+# Odd tables
+
+
+TWO = Spec(
+    attributes={"q": QUASI, "age": {"role": "quasi", "hierarchy": {"intervals": [5]}}, "s": {"role": "sensitive"}},
+    privacy={"k": 2, "l": 2, "p": 2, "t": 0.5},
+)
+
+
+def test_an_empty_table() -> None:
+    verdict = audited(text_table(["q", "age", "s"], []), TWO)
+    assert rules(verdict) == ["rows"]
+    assert verdict.measured == {"k": 0, "rows": 0, "classes": 0, "masked": 0, "missing": 0}
+    assert verdict.smallest == ()
+
+
+def test_one_row() -> None:
+    verdict = audited(text_table(["q", "age", "s"], [("x", "31", "flu")]), TWO)
+    assert rules(verdict) == ["k", "l", "p"]
+    assert [verdict.measured[key] for key in "klpt"] == [1, 1, 1, 0]
+
+
+def test_all_rows_masked() -> None:
+    verdict = audited(text_table(["q", "age", "s"], [(ROOT, ROOT, "flu"), (ROOT, ROOT, "cold")]), TWO)
+    assert verdict.ok
+    assert verdict.measured["masked"] == verdict.measured["k"] == 2
+    assert verdict.measured["classes"] == 1
+
+
+def test_masked_rows_are_judged_as_a_class() -> None:
+    rows = [("x", "31", "flu"), ("x", "31", "cold"), ("x", ROOT, "flu"), ("x", ROOT, "cold"), (ROOT, ROOT, "flu")]
+    verdict = audited(text_table(["q", "age", "s"], rows), TWO)
+    assert rules(verdict) == ["k", "l", "p"]
+    assert verdict.measured["masked"] == 1
+    assert verdict.findings[0].example == {"q": ROOT, "age": ROOT}
+
+
+def test_missing_values_are_counted_as_labels() -> None:
+    rows = [("x", None, "flu"), ("x", None, None), (None, "31", "flu"), (None, "31", "cold"), ("", "31", "flu")]
+    verdict = audited(text_table(["q", "age", "s"], rows), TWO)
+    assert rules(verdict) == ["k", "l", "p"]
+    assert verdict.findings[0].example == {"q": "", "age": "31"}  # an empty text is not a missing one
+    assert verdict.measured["missing"] == 4
+    assert audited(text_table(["q", "age", "s"], rows[:-1]), TWO).ok
+    assert "'q': missing" in str(verdict)
+
+
+def test_kept_rows_that_were_suppressed_are_not_past_a_boundary() -> None:
+    attributes = {"q": QUASI, "place": {"role": "quasi", "hierarchy": {"tree": REGIONS}, "boundary": {"level": 1}}}
+    kept = Spec(attributes=attributes, privacy={"k": 1}, method={"keep_suppressed": True})
+    masked = text_table(["q", "place"], [("x", "South"), (ROOT, ROOT)])
+    assert audited(masked, kept).ok
+    assert rules(audited(masked, Spec(attributes=attributes, privacy={"k": 1}))) == ["boundary"]
+    assert rules(audited(text_table(["q", "place"], [("x", ROOT)]), kept)) == ["boundary"]
+
+
+def test_without_quasi_identifiers_all_rows_are_one_class() -> None:
+    spec = Spec(attributes={"s": {"role": "sensitive"}, "note": {"role": "insensitive"}}, privacy={"k": 4})
+    verdict = audited(text_table(["note", "s"], [("a", "1"), ("b", "1"), ("b", "2")]), spec)
+    assert (rules(verdict), verdict.measured["k"], verdict.measured["classes"]) == (["k"], 3, 1)
+    assert verdict.measured["masked"] == 0
+
+
+def test_numbers_are_compared_by_value_and_text_as_text() -> None:
+    numbers = ["7", "7.0", "07", " 7", "0.7e1", "+7"]
+    for attribute, k in (({"role": "quasi", "order": "numeric"}, 6), ({"role": "quasi"}, 1)):
+        spec = Spec(attributes={"n": attribute}, privacy={"k": 1})
+        assert audited(pa.table({"n": numbers}), spec).measured["k"] == k
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values"),
+    [
+        ({"intervals": [5]}, pa.array([7, 7, None])),
+        ({"intervals": [5]}, pa.array([7.5, 7.5, math.nan])),
+        ({"intervals": [5]}, pa.array(["[5, 10)", "[5, 10)", None]).dictionary_encode()),
+        ({"dates": ["year"]}, pa.array([dt.date(2024, 2, 29)] * 2 + [None])),
+        ({"dates": ["year"]}, pa.array([dt.datetime(2024, 2, 29)] * 2 + [None])),
+        ({"dates": ["year"]}, pa.array(["2024-02-29", "2024-02-29 00:00:00", None])),
+        ({"tree": {"yes": ["true"], "no": ["false"]}}, pa.array([True, True, None])),
+        ({"mask": "right"}, pa.array([47906, 47906, None])),
+    ],
+)
+def test_columns_of_any_type(hierarchy: Any, values: pa.Array) -> None:
+    verdict = audited(pa.table({"q": values}), Spec(attributes={"q": {"role": "quasi", "hierarchy": hierarchy}}))
+    assert rules(verdict) == []
+    assert (verdict.measured["k"], verdict.measured["classes"], verdict.measured["missing"]) == (1, 2, 1)
+
+
+def test_a_time_of_day_says_more_than_a_day() -> None:
+    seen = pa.array([dt.datetime(2024, 2, 29, 8), dt.datetime(2024, 2, 29, 9)])
+    spec = Spec(attributes={"q": {"role": "quasi", "hierarchy": {"dates": ["year"]}}}, privacy={"k": 1})
+    verdict = audited(pa.table({"q": seen}), spec)
+    assert (rules(verdict), verdict.measured["classes"]) == (["labels"], 2)
+
+
+def test_a_text_file(tmp_path: Path) -> None:
+    spec = Spec(
+        attributes={'päron "x"': QUASI, "age": {"role": "quasi", "hierarchy": {"intervals": [5]}}},
+        data={"delimiter": ";", "missing_values": ["?"]},
+        privacy={"k": 2},
+    )
+    path = tmp_path / "release.csv"
+    path.write_text('"päron ""x""";age\n"a;b";[5, 10)\n"a;b";[5, 10)\n?;7\n;7.0\n', encoding="utf-8")
+    verdict = audited(path, spec)
+    assert (rules(verdict), verdict.measured["classes"], verdict.measured["missing"]) == ([], 2, 2)
+
+
+# Grammars of labels
+
+
+@pytest.mark.parametrize(
+    ("attribute", "good", "bad"),
+    [
+        (
+            {"hierarchy": {"intervals": [5, 10], "from": 0, "bottom": 18, "top": 65}},
+            ["7", "-3.5", "[18, 20)", "[20, 25)", "[20, 30)", "[60, 65)", "<18", ">=65", "*"],
+            [
+                "",
+                "x",
+                "[15, 20)",
+                "[20, 25]",
+                "[20,25)",
+                "[20, 40)",
+                "[25, 35)",
+                "[65, 70)",
+                "[60, 70)",
+                "<20",
+                ">65",
+                "**",
+            ],
+        ),
+        (
+            {"hierarchy": {"intervals": [0.5, 1], "from": 0.25}},
+            ["[-0.25, 0.25)", "[-0.75, 0.25)", "[0.25, 1.25)", "1e2"],
+            ["[0, 0.5)", "[0.25, 1)", "[0.250, 0.75)", "<0", ">=0", "<-inf", "nan", "inf", "1_0", "[x, y)"],
+        ),
+        ({"hierarchy": {"mask": "right"}}, ["47906", "4790*", "4****", "*", ""], ["*7906", "4*9", "**", "*****"]),
+        ({"hierarchy": {"mask": "left"}}, ["47906", "*7906", "****6", "*"], ["4790*", "4*9", "**"]),
+        (
+            {"hierarchy": {"dates": ["month", "year"]}},
+            ["2024-02-29", "2024-12", "2024", "0001", "*"],
+            [
+                "2023-02-29",
+                "2024-13",
+                "2024-00",
+                "2024-Q1",
+                "2020s",
+                "0000",
+                "24",
+                "20240229",
+                "2024-W01",
+                "2024-2",
+                "x",
+            ],
+        ),
+        (
+            {"hierarchy": {"dates": ["quarter", "decade"]}},
+            ["2024-Q4", "2020s", "0000s", "9990s", "9999-Q4", "9999-12-31"],
+            ["2024-Q0", "2024-Q5", "2024s", "2024", "2024-01", "٢٠٢٠s"],
+        ),
+        (
+            {"hierarchy": {"fanout": 3}},
+            ["a", "[a, b]", '["a, b", c]', '["", "x\\"y"]', "[9, 10]", "[10, 9]", "*", "a, b", "[20, 30)"],
+            ["[b, a]", "[a]", "[a, b, c]", "[a,b]", '["a, b]', "[ a, b]", '["\\q", z]', "[a, a]"],
+        ),
+        (
+            {"hierarchy": {"fanout": 3}, "order": "numeric"},
+            ["7", "[9, 10]", "[-2, -1.5]"],
+            ["x", "[10, 9]", "[a, b]", "[7, 7.0]"],
+        ),
+        ({"hierarchy": {"fanout": 3}, "order": "lexical"}, ["7", "[10, 9]"], ["[9, 10]"]),
+        (
+            {"hierarchy": {"fanout": 3}, "order": ["low", "mid", "[high]"]},
+            ["low", "[low, mid]", "[high]", '[mid, "[high]"]', "*"],
+            ["lo", "[mid, low]", "[low, other]"],
+        ),
+        ({"hierarchy": "flat"}, ["anything", "*", ""], []),
+        ({}, ["anything", "{a, b}"], []),
+        (
+            {"hierarchy": {"tree": REGIONS}},
+            ["Italy", "South", "Europe", "*"],
+            ["italy", "Asia", "", "[Italy, Spain]", "**"],
+        ),
+        ({"hierarchy": {"tree": {"few": ["1.0", "02"]}}, "order": "numeric"}, ["1", "2", "few", "*"], ["3", "1x"]),
+    ],
+)
+def test_labels_of_each_kind_of_hierarchy(attribute: dict[str, Any], good: list[str], bad: list[str]) -> None:
+    reads = grammar("q", Spec(attributes={"q": {"role": "quasi", **attribute}}), [*good, *bad]).reads
+    assert [label for label in good if not reads(label)] == []
+    assert [label for label in bad if reads(label)] == []
+
+
+def test_labels_of_a_file_with_a_root_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "places.csv").write_text("Oslo;North;Anywhere\nRome;South;Anywhere\nAtlantis;Anywhere\n")
+    spec = Spec(attributes={"q": {"role": "quasi", "hierarchy": {"file": "places.csv"}, "boundary": {"level": 1}}})
+    table = pa.table({"q": ["Oslo", "South", "Atlantis"]})
+    assert audited(table, spec.at(tmp_path)).ok
+    for root in ("Anywhere", "*"):
+        assert rules(audited(pa.table({"q": ["Oslo", root]}), spec.at(tmp_path))) == ["boundary"]
+    with pytest.raises(SpecError, match="there is no file"):
+        audited(table, spec)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "below", "above"),
+    [
+        (
+            {"hierarchy": {"tree": REGIONS}, "boundary": ["South", "Norway"]},
+            ["Norway", "South", "America", "*"],
+            ["North", "Europe"],
+        ),
+        ({"hierarchy": {"tree": REGIONS}, "boundary": ["South"]}, ["South", "North", "Europe"], []),
+        (
+            {"hierarchy": {"tree": REGIONS}, "boundary": {"level": 1}},
+            ["South", "North", "Peru"],
+            ["Europe", "America", "*"],
+        ),
+        ({"hierarchy": {"tree": REGIONS}, "boundary": {"level": 3}}, ["Europe", "*"], []),
+        ({"hierarchy": {"intervals": [5, 10]}, "boundary": {"level": 1}}, ["7", "[5, 10)"], ["[0, 10)", "*"]),
+        ({"hierarchy": {"intervals": [5, 10], "top": 15}, "boundary": {"level": 1}}, ["[10, 15)", ">=15"], ["[0, 10)"]),
+        (
+            {"hierarchy": {"intervals": [5, 10]}, "boundary": ["[0, 5)", "[5, 10)", "[15, 20)"]},
+            ["[10, 20)", "*"],
+            ["[0, 10)"],
+        ),
+        (
+            {"hierarchy": {"dates": ["month", "quarter"]}, "boundary": ["2024-01", "2024-02", "2024-03", "2024-05"]},
+            ["2024-01", "2024-Q2"],
+            ["2024-Q1"],
+        ),
+        ({"hierarchy": {"dates": ["decade"]}, "boundary": {"level": 0}}, ["2024-01-01"], ["2020s", "*"]),
+        ({"hierarchy": {"mask": "left"}, "boundary": {"level": 2}}, ["12345", "**345"], ["***45", "*"]),
+        ({"hierarchy": {"mask": "left"}, "boundary": {"level": 2}}, ["*2", "*"], []),
+        ({"hierarchy": {"fanout": 2}, "boundary": {"level": 0}}, ["a"], ["[a, b]", "*"]),
+        ({"hierarchy": {"fanout": 2}, "boundary": {"level": 1}}, ["a", "[a, b]"], []),
+        ({"hierarchy": "flat", "boundary": {"level": 0}}, ["a"], ["*"]),
+        ({"hierarchy": "flat", "boundary": ["a"]}, ["a", "*"], []),
+    ],
+)
+def test_boundaries_of_each_kind_of_hierarchy(attribute: dict[str, Any], below: list[str], above: list[str]) -> None:
+    form = grammar("q", Spec(attributes={"q": {"role": "quasi", **attribute}}), [*below, *above])
+    assert [label for label in [*below, *above] if not form.reads(label)] == []
+    assert [label for label in [*below, *above] if form.passes(label)] == above
+
+
+def test_everything_is_past_a_list_that_covers_the_line_unless_it_may_be_missing() -> None:
+    ages = {"intervals": [5], "bottom": 5, "top": 10}
+    marks = ["<5", "[5, 10)", ">=10"]
+    for missing, passes in (("value", False), ("error", True)):
+        attributes = {"q": {"role": "quasi", "hierarchy": ages, "boundary": marks}}
+        assert grammar("q", Spec(attributes=attributes, data={"missing": missing}), []).passes("*") == passes
+
+
+KINDS: list[tuple[dict[str, Any], st.SearchStrategy[Any]]] = [
+    ({"hierarchy": {"intervals": [5, 10, 40], "from": 3, "bottom": -7, "top": 58}}, st.integers(-60, 120)),
+    ({"hierarchy": {"intervals": [0.1, 0.5]}}, st.decimals(-2, 2, places=2)),
+    ({"hierarchy": {"mask": "right"}}, st.text("ab1", min_size=1, max_size=4)),
+    ({"hierarchy": {"mask": "left"}}, st.text("ab1", min_size=1, max_size=4)),
+    ({"hierarchy": {"dates": ["month", "quarter", "year", "decade"]}}, st.dates()),
+    (
+        {"hierarchy": {"fanout": 2}},
+        st.text('ab ,"[]{}\\é\n', max_size=3).filter(lambda s: not (s[:1] == "[" and s[-1:] == "]")),
+    ),
+    ({"hierarchy": {"fanout": 3}, "order": "numeric"}, st.integers(-20, 20)),
+    ({"hierarchy": {"tree": REGIONS}}, st.sampled_from(["Italy", "Spain", "Norway", "Canada", "Peru"])),
+    ({"hierarchy": "flat"}, st.text("abc*", max_size=3)),
+]
+
+
+@given(st.data())
+def test_what_may_be_published_is_never_complained_about(data: st.DataObject) -> None:
+    """Every label that a hierarchy over some data has is read, and those within its boundary do not pass it.
+
+    Where labels tell their level (intervals, dates, trees), all others do, but for `*` of values that may be missing.
+    """
+    attribute, strategy = data.draw(st.sampled_from(KINDS))
+    values = data.draw(st.lists(strategy, min_size=1, max_size=8, unique_by=str))
+    values = [*map(str, values), *data.draw(st.sampled_from([[], [None]]))]
+    spec = Spec(attributes={"q": {"role": "quasi", **attribute}})
+    try:
+        free = read_domain("q", spec, values, [1] * len(values)).hierarchy
+    except DataError:  # values that look like labels of others
+        return
+    labels = [label for label in free.labels if label is not None]
+    boundary = data.draw(
+        st.one_of(
+            st.integers(0, free.height).map(lambda level: {"level": level}),
+            st.lists(st.sampled_from(labels), min_size=1, max_size=4, unique=True),
+        )
+    )
+    spec = Spec(attributes={"q": {"role": "quasi", **attribute, "boundary": boundary}})
+    hierarchy = read_domain("q", spec, values, [1] * len(values)).hierarchy
+    allowed = {hierarchy.labels[node] for level in hierarchy.levels for node in level} - {None}
+    for seen in ([*labels], [label for label in labels if label in allowed], []):
+        form = grammar("q", spec, seen)
+        assert [label for label in labels if not form.reads(label)] == []
+        assert [label for label in allowed if form.passes(label or "")] == []
+    if isinstance(boundary, dict) and {"intervals", "dates", "tree"} & {*attribute["hierarchy"]}:
+        nodes = {hierarchy.labels[node]: node for node in range(hierarchy.root, -1, -1)}
+        for label in labels:
+            ceilings = hierarchy.ceilings[hierarchy.first[nodes[label]] : hierarchy.stop[nodes[label]]]
+            past = bool((hierarchy.depth[ceilings] > hierarchy.depth[nodes[label]]).all())
+            assert form.passes(label) == past, label

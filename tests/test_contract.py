@@ -1,0 +1,124 @@
+"""What every method must keep to: one suite over all of them, through the public interface and the real engine."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import Case, cases, with_parts
+
+import ringfence as rf
+from ringfence.errors import Unsatisfiable
+
+METHODS = ["optimal", "levels"]
+
+
+def method_parts(name: str, case: Case) -> dict[str, Any]:
+    """A method table for any case; `levels` publishes everything one level up."""
+    if name != "levels":
+        return {"name": name}
+    return {"name": name, "levels": dict.fromkeys(case.spec.of_role("quasi"), 1), "suppression": 1}
+
+
+def attempt(case: Case, spec: rf.Spec) -> rf.Release | None:
+    """A release, or None where there can be none."""
+    try:
+        return rf.anonymize(case.table, spec)
+    except Unsatisfiable:
+        return None
+
+
+def sorted_rows(table: pa.Table) -> list[tuple[tuple[str, str], ...]]:
+    """The rows of a table, in no order of their own."""
+    return sorted(tuple(sorted((k, repr(v)) for k, v in row.items())) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(case=cases(sensitive=1), k=st.integers(1, 4), l=st.integers(1, 2))
+def test_a_release_passes_its_audit_and_leaves_the_input_alone(name: str, case: Case, k: int, l: int) -> None:  # noqa: E741
+    spec = with_parts(case.spec, privacy={"k": k, "l": l}, method=method_parts(name, case))
+    before = case.table.to_pylist()
+    release = attempt(case, spec)
+    assert case.table.to_pylist() == before
+    if release is None:
+        return
+    verdict = rf.audit(release.table, spec)
+    assert verdict.ok, verdict.findings
+    assert verdict.measured["k"] >= k
+    assert verdict.measured["l"] >= l
+    assert release.table.num_rows == case.table.num_rows - release.metrics["suppressed"]
+    assert release.table.column_names == case.table.column_names
+    assert release.metrics["suppressed"] <= case.table.num_rows * spec.method.suppression_limit
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(case=cases(sensitive=1), k=st.integers(1, 4), seed=st.randoms(use_true_random=False))
+def test_the_order_of_rows_and_columns_does_not_matter(name: str, case: Case, k: int, seed: Any) -> None:
+    spec = with_parts(case.spec, privacy={"k": k}, method=method_parts(name, case))
+    rows, columns = list(range(case.table.num_rows)), list(case.table.column_names)
+    seed.shuffle(rows)
+    seed.shuffle(columns)
+    one, other = attempt(case, spec), attempt(Case(case.table.take(rows).select(columns), case.spec), spec)
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert one.plan == other.plan
+        assert sorted_rows(one.table) == sorted_rows(other.table)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(case=cases(sensitive=1))
+def test_more_than_all_rows_is_unsatisfiable(name: str, case: Case) -> None:
+    spec = with_parts(case.spec, privacy={"k": case.table.num_rows + 1}, method=method_parts(name, case))
+    with pytest.raises(Unsatisfiable):
+        rf.anonymize(case.table, spec)
+
+
+@given(case=cases(sensitive=1))
+def test_k_1_changes_nothing_but_the_order(case: Case) -> None:
+    release = rf.anonymize(case.table, with_parts(case.spec, privacy={"k": 1}))
+    assert sorted_rows(release.table) == sorted_rows(case.table)
+    assert release.table.schema.types == case.table.schema.types
+
+
+@given(case=cases(sensitive=1), copies=st.integers(2, 5))
+def test_rows_that_are_all_equal_lose_nothing(case: Case, copies: int) -> None:
+    table = pa.concat_tables([case.table.slice(0, 1)] * copies)
+    release = rf.anonymize(table, with_parts(case.spec, privacy={"k": copies}))
+    assert sorted_rows(release.table) == sorted_rows(table)
+    assert release.metrics["glm"] == 0
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(case=cases(sensitive=1), k=st.integers(2, 4))
+def test_suppressed_rows_may_stay_masked(name: str, case: Case, k: int) -> None:
+    parts = {**method_parts(name, case), "keep_suppressed": True}
+    spec = with_parts(case.spec, privacy={"k": k}, method=parts)
+    release = attempt(case, spec)
+    if release is None:
+        return
+    suppressed = int(release.metrics["suppressed"])
+    assert release.plan.masked == (suppressed >= k)
+    gone = 0 if release.plan.masked else suppressed
+    assert release.table.num_rows == case.table.num_rows - gone
+    if release.plan.masked:
+        quasi = case.spec.of_role("quasi")
+        masked = sum(all(row[name] == "*" for name in quasi) for row in release.table.to_pylist())
+        assert masked >= suppressed
+
+
+@given(case=cases(sensitive=2), k=st.integers(1, 3))
+def test_rows_with_missing_values_are_kept_dropped_or_refused(case: Case, k: int) -> None:
+    incomplete = sum(None in row.values() for row in case.rows())
+    for missing in ("value", "suppress", "error"):
+        spec = with_parts(case.spec, data={"missing": missing}, privacy={"k": k})
+        if missing == "error" and incomplete:
+            with pytest.raises(rf.errors.DataError, match="missing"):
+                rf.anonymize(case.table, spec)
+        elif missing == "suppress" and incomplete == case.table.num_rows:
+            with pytest.raises(rf.errors.DataError, match="leaves no rows"):
+                rf.anonymize(case.table, spec)
+        elif (release := attempt(case, spec)) is not None:
+            dropped = incomplete if missing == "suppress" else 0
+            assert release.incomplete == dropped
+            assert release.table.num_rows == case.table.num_rows - dropped - release.metrics["suppressed"]
