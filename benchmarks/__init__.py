@@ -1,0 +1,1 @@
+"""Measurements: seeded workloads, each against a peer or a baseline in the same run. `python -m benchmarks [name ...]`."""

@@ -59,13 +59,16 @@ def test_roll_up_groups_equal_keys_in_the_order_they_are_met(data: st.DataObject
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(1, 5)), max_size=40),
     member=st.lists(st.integers(0, 3), min_size=6, max_size=6),
+    domain=st.sampled_from([5, 10**6]),  # every pair a slot of its own, or hashed
 )
-def test_roll_up_pairs_adds_up_equal_pairs(pairs: list[tuple[int, int, int]], member: list[int]) -> None:
+def test_roll_up_pairs_adds_up_equal_pairs(pairs: list[tuple[int, int, int]], member: list[int], domain: int) -> None:
     homes, values, weights = (
         np.array([pair[i] for pair in pairs], dtype) for i, dtype in enumerate((np.int32, np.int32, np.int64))
     )
     out = np.empty_like(homes), np.empty_like(values), np.empty_like(weights)
-    size = roll_up_pairs(homes, values, weights, len(pairs), np.array(member, np.int32), *out, slots(len(pairs)))
+    size = roll_up_pairs(
+        homes, values, weights, len(pairs), np.array(member, np.int32), 4, domain, *out, slots(len(pairs))
+    )
     expected: Counter[tuple[int, int]] = Counter()
     for home, value, weight in pairs:
         expected[member[home], value] += weight

@@ -67,6 +67,7 @@ class Roller:
         largest = max([tuples, *(len(part.weights) for part in census.sensitive)])
         self._slots = np.empty(max(16, 1 << (2 * largest - 1).bit_length()), np.int32)
         self._scratch = np.empty((words, tuples), np.int64)
+        self._domains = [part.hierarchy.leaves for part in census.sensitive]
         keys = np.zeros((words, tuples), np.int64)
         for attribute, (word, shift, _, _) in enumerate(self._fields):
             keys[word] |= census.codes[:, attribute].astype(np.int64) << shift
@@ -104,15 +105,23 @@ class Roller:
         return fields
 
     def roll(self, source: Classes, fields: Longs, into: Classes) -> Classes:
-        """Fill `into` with the classes of `source` after the recodings in `fields`, and return it."""
+        """Fill `into` with the classes of `source` after the recodings in `fields`, sensitive values included."""
+        return self.roll_values(source, self.roll_sizes(source, fields, into))
+
+    def roll_sizes(self, source: Classes, fields: Longs, into: Classes) -> Classes:
+        """Fill `into` as `roll` does, but for its pairs: enough for whoever looks at the sizes of classes only."""
         into.size = roll_up(
             source.keys, source.weights, source.size, fields, self._tables,
             self._scratch, into.keys, into.weights, into.member, self._slots,
         )  # fmt: skip
         roll_up_tallies(source.tallies, source.size, into.member, into.tallies, into.size)
-        for old, new in zip(source.pairs, into.pairs, strict=True):
+        return into
+
+    def roll_values(self, source: Classes, into: Classes) -> Classes:
+        """Fill the pairs of `into`, whose sizes were rolled up from `source`."""
+        for old, new, domain in zip(source.pairs, into.pairs, self._domains, strict=True):
             new.size = roll_up_pairs(
-                old.homes, old.values, old.weights, old.size, into.member,
+                old.homes, old.values, old.weights, old.size, into.member, into.size, domain,
                 new.homes, new.values, new.weights, self._slots,
             )  # fmt: skip
         return into
@@ -133,8 +142,9 @@ def merged(classes: Classes, chosen: npt.NDArray[np.intp]) -> Classes:
         slots = np.empty(max(16, 1 << (2 * part.size - 1).bit_length()), np.int32)
         new = Pairs(0, np.empty_like(part.homes), np.empty_like(part.values), np.empty_like(part.weights))
         new.size = roll_up_pairs(
-            part.homes, part.values, part.weights, part.size, member, new.homes, new.values, new.weights, slots
-        )
+            part.homes, part.values, part.weights, part.size, member, len(weights), int(part.values.max()) + 1,
+            new.homes, new.values, new.weights, slots,
+        )  # fmt: skip
         pairs.append(new)
     return Classes(
         size=len(weights),

@@ -34,6 +34,10 @@ Node = Sequence[int]
 class Metric(Protocol):
     """A loss that a search can minimize."""
 
+    @property
+    def needs_values(self) -> bool:
+        """Whether it looks at sensitive values or labels, not only at the sizes of classes."""
+
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the loss of publishing `classes` without those that fail."""
 
@@ -56,6 +60,7 @@ class Discernibility:
 
     rows: int
     least: int
+    needs_values: bool = False
 
     def cost(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
         """Return the sum of size² over published classes and of N over suppressed rows."""
@@ -82,6 +87,7 @@ class ClassificationError:
     rows: int
     target: int
     majorities: Longs
+    needs_values: bool = True
 
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the share of rows suppressed or in the minority."""
@@ -112,6 +118,7 @@ class AverageClassSize:
     rows: int
     k: int
     least: int
+    needs_values: bool = False
 
     def cost(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
         """Return N/(published classes · k)."""
@@ -137,6 +144,8 @@ class CellMetric:
     a coarser one, which makes the bounds sound. Floor: every cell costs at least its loss here, suppressed or not.
     Gain: the cells of failing rows cost 1; the floor counted at most their loss here.
     """
+
+    needs_values = False
 
     def __init__(
         self, census: Census, roller: Roller, losses: Sequence[Sequence[Floats]], weights: Sequence[float], scale: float

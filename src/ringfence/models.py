@@ -7,6 +7,7 @@ suppression all models are monotone in the weaker sense that merging classes whi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +28,10 @@ class Model(Protocol):
     def monotone(self) -> bool:
         """Whether every part of a failing class fails too."""
 
+    @property
+    def needs_values(self) -> bool:
+        """Whether it looks at sensitive values, not only at the sizes of classes."""
+
     def mark_failing(self, classes: Classes) -> None:
         """Set `classes.fails` for each class that does not satisfy the model; leave the others alone."""
 
@@ -40,6 +45,7 @@ class KAnonymity:
 
     k: int
     monotone: bool = True
+    needs_values: bool = False
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes of fewer than k rows."""
@@ -58,6 +64,7 @@ class DistinctDiversity:
     least: int
     seen: Ints
     monotone: bool = True
+    needs_values: bool = True
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes with fewer than l values."""
@@ -77,6 +84,7 @@ class EntropyDiversity:
     least: float
     sums: Floats
     monotone: bool = False
+    needs_values: bool = True
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes of low entropy."""
@@ -99,6 +107,7 @@ class RecursiveDiversity:
     c: float
     top: Longs
     monotone: bool = False
+    needs_values: bool = True
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes that one value dominates."""
@@ -114,7 +123,7 @@ class TCloseness:
     """Sensitive values in each class distributed within t of the whole: by earth mover's distance.
 
     `mark_failing` measures against all rows. What is published are the rows that hold, and they must be close to each
-    other, not to rows that nobody sees: `mark_failing_among` measures them against themselves.
+    other, not to rows that nobody sees: `fails_among` measures them against themselves.
 
     Li, Li, Venkatasubramanian: t-Closeness, ICDE 2007, sections 3 and 5. Not monotone: a part of a class can be closer
     to the whole than the class. Without suppression it is, since the distance is convex.
@@ -127,22 +136,23 @@ class TCloseness:
     starts: Ints
     order: Ints
     sums: Floats
+    shares: Floats
     monotone: bool = False
+    needs_values: bool = True
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes that are far from the distribution of all rows."""
-        self._mark(classes, np.zeros(classes.size, np.uint8), classes.fails)
+        self._mark(classes, self.shares, classes.fails)
 
-    def mark_failing_among(self, classes: Classes, kept: npt.NDArray[np.uint8]) -> bool:
+    def fails_among(self, classes: Classes, kept: npt.NDArray[np.uint8]) -> bool:
         """Return whether a class that is published is far from the distribution of all that is published."""
-        far = np.zeros(classes.size, np.uint8)
-        self._mark(classes, 1 - kept, far)
+        pairs, far, shares = classes.pairs[self.attribute], np.zeros(classes.size, np.uint8), np.empty_like(self.shares)
+        kernels.value_shares(pairs.homes, pairs.values, pairs.weights, pairs.size, 1 - kept, shares)
+        self._mark(classes, shares, far)
         return bool((far & kept).any())
 
-    def _mark(self, classes: Classes, skip: npt.NDArray[np.uint8], fails: npt.NDArray[np.uint8]) -> None:
+    def _mark(self, classes: Classes, shares: Floats, fails: npt.NDArray[np.uint8]) -> None:
         pairs, hierarchy = classes.pairs[self.attribute], self.sensitive.hierarchy
-        shares = np.empty(hierarchy.leaves)
-        kernels.value_shares(pairs.homes, pairs.values, pairs.weights, pairs.size, skip, shares)
         if self.distance == "equal":
             kernels.mark_far_equal(
                 pairs.homes, pairs.values, pairs.weights, pairs.size, classes.weights, classes.size, shares, self.most,
@@ -176,6 +186,11 @@ class Promise:
         """Mark the classes that fail, and return how many rows they hold."""
         return self._judge(classes, self.models)
 
+    @cached_property
+    def needs_values_to_doom(self) -> bool:
+        """Whether `doom` looks at sensitive values, not only at the sizes of classes."""
+        return any(model.needs_values for model in self.models if model.monotone)
+
     def doom(self, classes: Classes) -> int:
         """Mark the classes all whose parts fail as well, by the monotone models; return how many rows they hold."""
         return self._judge(classes, [model for model in self.models if model.monotone])
@@ -188,9 +203,7 @@ class Promise:
         if not classes.fails[: classes.size].any():
             return True
         kept = 1 - classes.fails[: classes.size]
-        return not any(
-            model.mark_failing_among(classes, kept) for model in self.models if isinstance(model, TCloseness)
-        )
+        return not any(model.fails_among(classes, kept) for model in self.models if isinstance(model, TCloseness))
 
     def holds_as_one(self, classes: Classes, chosen: npt.NDArray[np.intp]) -> bool:
         """Whether the rows of some classes satisfy every model when they are published as one class with the rest."""
@@ -234,6 +247,7 @@ def _diversity(asked: Diversity, attribute: int, tuples: int) -> Model:
 
 def _closeness(asked: Closeness, attribute: int, census: Census, tuples: int) -> TCloseness:
     sensitive = census.sensitive[attribute]
+    shares = np.bincount(sensitive.values, sensitive.weights, minlength=sensitive.hierarchy.leaves)
     return TCloseness(
         attribute=attribute,
         most=float(asked.value),
@@ -242,4 +256,5 @@ def _closeness(asked: Closeness, attribute: int, census: Census, tuples: int) ->
         starts=np.empty(tuples + 1, np.int32),
         order=np.empty(len(sensitive.weights), np.int32),
         sums=np.empty(tuples),
+        shares=shares / shares.sum(),
     )

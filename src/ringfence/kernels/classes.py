@@ -81,19 +81,29 @@ def roll_up_pairs(
     weights: Longs,
     size: int,
     member: Ints,
+    classes: int,
+    domain: int,
     out_homes: Ints,
     out_values: Ints,
     out_weights: Longs,
     slots: Ints,
 ) -> int:
-    """Group `size` pairs (class, sensitive value) after class c became class `member[c]`; return how many remain."""
+    """Group `size` pairs (class, sensitive value) after class c became class `member[c]`; return how many remain.
+
+    There are `classes` classes then, and `domain` values. If all their pairs fit into the slots, each has a slot of
+    its own; else pairs are hashed.
+    """
     span = _clear(slots, size)
+    dense = classes * domain <= span
     pairs = 0
     for i in range(size):
-        home, value = member[homes[i]], values[i]
-        mixed = (np.uint64(home) << np.uint64(32) | np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
-        slot = np.int64(mixed >> np.uint64(32)) & (span - 1)
+        home, value = np.int64(member[homes[i]]), np.int64(values[i])
+        if dense:
+            slot = home * domain + value
+        else:
+            mixed = (np.uint64(home) << np.uint64(32) | np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+            slot = np.int64(mixed >> np.uint64(32)) & (span - 1)
         while True:
             found = slots[slot]
             if found == EMPTY:
@@ -103,7 +113,7 @@ def roll_up_pairs(
                 out_weights[pairs] = weights[i]
                 pairs += 1
                 break
-            if out_homes[found] == home and out_values[found] == value:
+            if dense or (out_homes[found] == home and out_values[found] == value):
                 out_weights[found] += weights[i]
                 break
             slot = (slot + 1) & (span - 1)

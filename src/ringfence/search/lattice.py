@@ -93,9 +93,14 @@ class _LevelSearch:
         # Values tell most rows apart where there are many of them: decided first, they make C fail early.
         self.order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
         self.levels = [0] * len(self.heights)
+        self.looks_at_values_of_coarsest = limit == 0 or promise.needs_values_to_doom or metric.needs_values
         self.best: Candidate | None = None
         self.open_bound = inf
         self.decided = 0
+        self.to_level = [[roller.fields([(a, j)]) for j in range(h + 1)] for a, h in enumerate(self.heights)]
+        self.to_top = [
+            roller.fields([(a, self.heights[a]) for a in self.order[i + 1 :]]) for i in range(len(self.order))
+        ]
         # Two tables in turn for each depth and each end of a box: one is rolled up into the other.
         self.fine_tables = [(roller.room(), roller.room()) for _ in self.order]
         self.coarse_tables = [(roller.room(), roller.room()) for _ in self.order]
@@ -109,23 +114,27 @@ class _LevelSearch:
                 self.open_bound = min(self.open_bound, floor)
                 break
             self.levels[attribute] = level
+            before = fine
             if level > 0:
-                fine = self._roll(fine, [(attribute, level)], self.fine_tables[depth][level % 2])
+                table = self.fine_tables[depth][level % 2]
+                fine = self.roller.roll_sizes(before, self.to_level[attribute][level], table)
+                if self.metric.needs_values:
+                    self.roller.roll_values(before, fine)
             floor = max(floor, self.metric.floor(self.levels, fine))
             if self._hopeless(floor):
                 break  # and so are all higher levels, which are coarser
+            if level > 0 and not self.metric.needs_values:
+                self.roller.roll_values(before, fine)
             if not rest:
                 self._judge(fine)
                 continue
-            top = [(other, self.heights[other]) for other in rest]
-            source, changes = (fine, top) if coarse is None else (coarse, [(attribute, level)])
-            coarse = self._roll(source, changes, self.coarse_tables[depth][level % 2])
+            source, fields = (fine, self.to_top[depth]) if coarse is None else (coarse, self.to_level[attribute][level])
+            coarse = self.roller.roll_sizes(source, fields, self.coarse_tables[depth][level % 2])
+            if self.looks_at_values_of_coarsest:
+                self.roller.roll_values(source, coarse)
             if not self._box_closed(coarse, rest, floor):
                 self.explore(depth + 1, fine, floor)
         self.levels[attribute] = 0
-
-    def _roll(self, source: Classes, changes: Sequence[tuple[int, int]], into: Classes) -> Classes:
-        return self.roller.roll(source, self.roller.fields(changes), into)
 
     def _hopeless(self, bound: float) -> bool:
         """Whether nothing with this lower bound can beat the best, not even by a tie."""

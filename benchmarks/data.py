@@ -1,0 +1,63 @@
+"""The data that benchmarks run on: Adult where it is at hand, found by RINGFENCE_DATA or beside the checkout."""
+
+import csv
+import lzma
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+COLUMNS = (
+    "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain"
+    " capital-loss hours-per-week native-country class"
+).split()
+QUASI = "sex age race marital-status education native-country workclass occupation".split()
+
+
+def data_folder() -> Path | None:
+    """Return where the real data lies, or None."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("RINGFENCE_DATA", beside))
+    return folder if (folder / "adult").is_dir() else None
+
+
+def adult(folder: Path) -> pa.Table:
+    """Return the 30,162 complete rows of Adult: eight quasi-identifiers and the class, as text."""
+    with lzma.open(folder / "adult" / "adult.data.xz", "rt") as file:
+        rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(COLUMNS) and "?" not in row]
+    keep = [*QUASI, "class"]
+    return pa.table({name: [row[COLUMNS.index(name)] for row in rows] for name in keep})
+
+
+def write_adult(folder: Path, into: Path, copies: int = 1) -> Path:
+    """Write Adult as CSV with ARX's hierarchies beside it; return the path of the table.
+
+    With `copies`, the rows are repeated and one cell in a thousand is replaced by that of another row, seeded.
+    """
+    table = adult(folder)
+    if copies > 1:
+        rng = np.random.default_rng(2008)
+        rows = np.tile(np.arange(table.num_rows), copies)[: 3_000_000 if copies == 100 else None]
+        columns = {}
+        for name in table.column_names:
+            source = rows.copy()
+            changed = rng.random(len(source)) < 0.001
+            source[changed] = rng.integers(0, table.num_rows, int(changed.sum()))
+            columns[name] = table[name].take(pa.array(source))
+        table = pa.table(columns)
+    for name in QUASI:
+        with lzma.open(folder / "adult-hierarchies" / "arx" / f"adult_hierarchy_{name}.csv.xz", "rt") as file:
+            (into / f"{name}.csv").write_text(file.read(), encoding="utf-8")
+    path = into / ("adult.csv" if copies == 1 else f"adult-{copies}.csv")
+    pyarrow.csv.write_csv(table, path)
+    return path
+
+
+def adult_attributes() -> dict[str, dict[str, object]]:
+    """Return the attributes of a specification for Adult with ARX's hierarchies."""
+    quasi: dict[str, dict[str, object]] = {
+        name: {"role": "quasi", "hierarchy": {"file": f"{name}.csv"}} for name in QUASI
+    }
+    return {**quasi, "class": {"role": "insensitive"}}

@@ -1,0 +1,5 @@
+"""`python -m ringfence`."""
+
+from ringfence.cli import main
+
+main()
