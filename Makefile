@@ -35,9 +35,15 @@ test: lint
 test-long: lint
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist loadgroup
 
-bench: $(READY)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/python -m benchmarks
+# The peers that benchmarks compare with want older versions of some libraries: they live in a .venv of their own.
+BENCH := .venv-bench
+$(BENCH)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	touch $(BENCH)/.ready
+
+bench: $(BENCH)/.ready
+	$(BENCH)/bin/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) demo-release
+	rm -rf $(VENV) $(BENCH) demo-release

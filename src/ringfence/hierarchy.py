@@ -25,8 +25,8 @@ class Hierarchy:
 
     `parent[v]` is the node above `v` (the root's is itself), `first[v]` to `stop[v] - 1` are the leaves below `v`, and
     `depth[v]` counts the edges from the root. `ceilings[leaf]` is the highest node the leaf may be published as: the
-    first marked node on its way up, else the root (Campan, Truta, Cooper: User-Controlled Generalization Boundaries for
-    p-Sensitive k-Anonymity, 2010, section 2). A missing value, where the data has any, is the last leaf, directly under
+    first marked node on its way up, else the root (Campan, Truta, Cooper: P-Sensitive K-Anonymity with Generalization
+    Constraints, 2010, Definition 4). A missing value, where the data has any, is the last leaf, directly under
     the root, and its label is None.
 
     >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
