@@ -444,7 +444,7 @@ def test_three_months_make_a_quarter(month: int, quarter: int) -> None:
 @pytest.mark.parametrize("parts", [["year", "month"], ["year", "year"], ["decade", "quarter"]])
 def test_parts_of_dates_in_the_wrong_order_are_refused(parts: list[str]) -> None:
     message = spec_refusal(["2024-01-01"], hierarchy={"dates": parts})
-    assert "attributes.a.hierarchy.dates" in message
+    assert "attributes.a.hierarchy" in message
     assert repr(parts) in message
     assert "month, quarter, year, decade" in message
 

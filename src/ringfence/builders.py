@@ -129,7 +129,6 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
         case MaskHierarchy(mask=side):
             hierarchy = _from_data(name, [_mask_path(label(key), side == "right") for key in keys], missing)
         case DateHierarchy(dates=parts):
-            _check_date_parts(parts, where)
             paths = [_date_path(key, parts) for key in keys if isinstance(key, dt.date)]
             hierarchy = _from_data(name, paths, missing)
         case FanoutHierarchy(fanout=fanout):
@@ -337,12 +336,6 @@ DATE_PARTS: dict[DatePart, Callable[[dt.date], str]] = {
     "year": lambda day: f"{day.year:04}",
     "decade": lambda day: f"{day.year // 10 * 10:04}s",
 }
-
-
-def _check_date_parts(parts: Sequence[DatePart], where: str) -> None:
-    ranks = [list(DATE_PARTS).index(part) for part in parts]
-    if ranks != sorted(set(ranks)):
-        raise SpecError(f"{where}.dates = {list(parts)!r} must rise, each once, in the order {listed(DATE_PARTS)}")
 
 
 def _date_path(day: dt.date, parts: Sequence[DatePart]) -> tuple[str, ...]:

@@ -172,6 +172,18 @@ class DateHierarchy(Part):
 
     dates: Annotated[list[DatePart], Field(min_length=1)]
 
+    @model_validator(mode="after")
+    def _parts_rise(self) -> Self:
+        order = list(get_args(DatePart))
+        ranks = [order.index(part) for part in self.dates]
+        if ranks != sorted(set(ranks)):
+            raise PydanticCustomError(
+                "dates",
+                "{dates} must rise, each once, in the order {order}",
+                {"dates": self.dates, "order": listed(order)},
+            )
+        return self
+
 
 class FanoutHierarchy(Part):
     """The values in order, in consecutive groups of so many, level by level up to one root."""
@@ -516,8 +528,12 @@ class Spec(Part):
             attribute = self.attributes[closeness.of or ""]
             if closeness.distance == "ordered" and attribute.order is None and not attribute.numeric:
                 raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
-            if closeness.distance == "hierarchical" and attribute.hierarchy is None:
-                raise SpecError(f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy")
+            fixed = FileHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
+            if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):
+                raise SpecError(
+                    f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file, a tree,"
+                    " intervals or dates: others change when rows are suppressed"
+                )
         for name in self.method.levels or {}:
             known("method.levels", name, "quasi")
         if self.method.target is not None:
