@@ -1,1 +1,1 @@
-"""Measurements: seeded workloads, each against a peer or a baseline in the same run. `python -m benchmarks [name ...]`."""
+"""Measurements: seeded workloads, each beside a peer or a baseline. Run as `python -m benchmarks [name ...]`."""

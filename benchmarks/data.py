@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-COLUMNS = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain"
-    " capital-loss hours-per-week native-country class"
-).split()
-QUASI = "sex age race marital-status education native-country workclass occupation".split()
+COLUMNS = [
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
+    *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class"),
+]
+QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 
 
 def data_folder() -> Path | None:

@@ -33,7 +33,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
                 method={"suppression": 0.01},
             )
             spec.dump(into / "spec.toml")
-            figures = _command(f"ringfence run, {source.name}", ["run", str(into / "spec.toml"), "-o", str(into / "out")])
+            arguments = ["run", str(into / "spec.toml"), "-o", str(into / "out")]
+            figures = _command(f"ringfence run, {source.name}", arguments)
             log = (into / "out/private/log.txt").read_text().splitlines()
             yield {**figures, "arx seconds (quoted)": arx, "arx / ours": round(arx / figures["seconds"], 1), "log": log}
 

@@ -74,7 +74,7 @@ def _timed(promise: str, spec: Spec, arx: float | None) -> dict[str, Any]:
 
 
 def _baseline(source: Path, folder: Path, attributes: Any, sample: int = 200) -> Iterator[dict[str, Any]]:
-    """Judge nodes from the rows with numpy.unique: every node would take the sample's mean each; then ours, every node."""
+    """Judge a sample of nodes from the rows with numpy.unique: what every node would take, beside our search."""
     spec = _spec(source, attributes, {"k": 5}, "dm", 0.01)
     census = _census(spec)
     table = pyarrow.csv.read_csv(source)

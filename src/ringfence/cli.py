@@ -175,15 +175,14 @@ def _release_json(release: api.Release) -> dict[str, Any]:
 
 def _show_release(release: api.Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("attribute", "level", "labels", "for example", box=None, header_style="bold", pad_edge=False)
+    rows = [("attribute", "level", "labels", "for example")]
     for name, column in release.plan.columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
-        height = "as it is" if column.changes_nothing else str(column.level)
-        table.add_row(name, height, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3]))
-    Console().print(table)
+        level = "as it is" if column.changes_nothing else str(column.level)
+        rows.append((name, level, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3])))
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    for row in rows:
+        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
     metrics, search = release.metrics, release.search
     fate = "masked" if release.plan.masked else "dropped"
     print(f"\n{metrics['rows']:,} rows published in {metrics['classes']:,} classes, {metrics['suppressed']:,} {fate}")

@@ -10,12 +10,16 @@ import json
 import platform
 import tempfile
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
+import numba
+import numpy
+import pyarrow
 
+import ringfence
 from ringfence.audit.verify import Verdict, verify
 from ringfence.engine import Engine
 from ringfence.errors import EngineError, RingfenceError
@@ -92,7 +96,7 @@ def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, i
     metrics = decision.metrics
     return {
         "format": MANIFEST,
-        "versions": {name: version(name) for name in ("ringfence", "numpy", "numba", "duckdb", "pyarrow")}
+        "versions": {part.__name__: part.__version__ for part in (ringfence, numpy, numba, duckdb, pyarrow)}
         | {"python": platform.python_version()},
         "release": {"file": release.name, "sha256": file_hash(release)},
         "spec": public_spec(spec),

@@ -179,8 +179,8 @@ class DateHierarchy(Part):
         if ranks != sorted(set(ranks)):
             raise PydanticCustomError(
                 "dates",
-                "{dates} must rise, each once, in the order {order}",
-                {"dates": self.dates, "order": listed(order)},
+                "dates = {dates} must rise, each once, in the order {order}",
+                {"dates": repr(self.dates), "order": listed(order)},
             )
         return self
 
@@ -531,8 +531,8 @@ class Spec(Part):
             fixed = FileHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
             if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):
                 raise SpecError(
-                    f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file, a tree,"
-                    " intervals or dates: others change when rows are suppressed"
+                    f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file,"
+                    " a tree, intervals or dates: others change when rows are suppressed"
                 )
         for name in self.method.levels or {}:
             known("method.levels", name, "quasi")
