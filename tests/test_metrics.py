@@ -49,8 +49,8 @@ def test_nothing_suppressed() -> None:
     assert metrics["gcp"] == pytest.approx((1 + (3 * 1 / 2 + 2 * 0) / 5) / 2)
     # age: the root over a tree of height 2. job: groups of height 1 over 2.
     assert metrics["ntil"] == pytest.approx((1 + 1 / 2) / 2)
-    # age: every row is confused with the four others of (N - N_v) = 4: 1 each. job: a nurse with the one doctor of three
-    # others (1/3), the doctor with two nurses of four others (2/4), the cooks with nobody.
+    # age: every row is confused with all four others: 1 each. job: a nurse with the one doctor of three others (1/3),
+    # the doctor with two nurses of four others (2/4), the cooks with nobody.
     assert metrics["hdm"] == pytest.approx((5 * 1 + 2 * 1 / 3 + 1 / 2) / 2)
     # first class low, low, high: one in the minority; second low, high: one.
     assert metrics["ce"] == pytest.approx(2 / 5)

@@ -71,7 +71,6 @@ def test_a_class_far_from_the_whole_may_have_a_part_close_to_it(monkeypatch: pyt
 
 
 def test_classes_that_remain_must_be_close_to_each_other_not_to_what_was_suppressed() -> None:
-    # Against all rows (half u, half v) the class x, y is at distance 0.5 from the whole or less; only r = z fails.
     rows = {
         "q": ["a"] * 8,
         "r": ["x", "x", "x", "x", "y", "y", "z", "z"],

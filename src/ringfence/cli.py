@@ -4,6 +4,7 @@ Exit codes: 0 done, or the promise holds; 1 the promise does not hold; 2 bad inp
 release can satisfy the specification; 4 a mistake of ours; 130 interrupted.
 """
 
+import io
 import json
 import sys
 import traceback
@@ -16,7 +17,7 @@ import click
 import typer
 
 from ringfence import api
-from ringfence.errors import RingfenceError, Unsatisfiable
+from ringfence.errors import EngineError, RingfenceError, Unsatisfiable
 from ringfence.spec import Spec
 
 app = typer.Typer(
@@ -42,8 +43,11 @@ def demo(
     """Run the whole flow on sample people: make a table, anonymize it, audit the release."""
     from ringfence.samples import write_people
 
-    output.mkdir(parents=True, exist_ok=True)
-    spec = Spec.load(write_people(output, rows))
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        spec = Spec.load(write_people(output, rows))
+    except OSError as error:
+        raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
     with _progress(json_) as listener:
         release = api.run(spec, output, listener=listener)
     if json_:
@@ -113,10 +117,16 @@ def methods(
 def main() -> None:
     """Run the command line; turn errors into a sentence and an exit code."""
     as_json, debug = "--json" in sys.argv, "--debug" in sys.argv
+    for stream in (sys.stdout, sys.stderr):  # a terminal that lacks a character shows its code instead
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
     except click.exceptions.ClickException as error:
-        error.show()
+        if as_json:
+            _print_error("Usage", error.format_message(), as_json)
+        else:
+            error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.exceptions.Abort):
         _print_error("Interrupted", "interrupted; nothing was changed", as_json)

@@ -6,24 +6,32 @@ second, and `write` or `fetch` carry it out.
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import ibis
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
 from ringfence.plan import Relabel, Rewrite
-from ringfence.sources import as_arrow, csv_columns, readable_as_utf8
+from ringfence.sources import (
+    FAILING,
+    LABEL,
+    RAW,
+    ROWS,
+    as_arrow,
+    csv_columns,
+    read_ipc,
+    readable_as_utf8,
+    refuse_odd_names,
+)
 from ringfence.spec import Data, Spec
 
-ROWS = "number of rows"
-"""The column in which `count` puts its counts."""
+__all__ = ["ROWS", "Engine", "as_released", "check_columns"]
 
 MASK = "*"
-RAW, LABEL, FAILING = "as read", "as published", "fails"
-"""What the columns of small tables are called beside those of the data."""
 
 
 class Engine:
@@ -34,6 +42,7 @@ class Engine:
         self._duckdb = self._ibis.con
         self._cleanup = contextlib.ExitStack()
         self._tables = 0
+        self._text_files = "the text file"
         if data.memory_limit is not None:
             with _saying("data.memory_limit", SpecError):
                 self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
@@ -51,12 +60,12 @@ class Engine:
         Text files are read as text, with `data.missing_values` as missing. Numbers that are none (NaN) are missing too.
         """
         if isinstance(source, str | Path):
-            rows = self._open_file(Path(source), data)
-        else:
-            rows = self._register(as_arrow(source))
-        _refuse_odd_names(rows.columns)
-        floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
-        return rows.mutate(**{name: ibis.ifelse(rows[name].isnan(), None, rows[name]) for name in floats})
+            return _nan_is_missing(self._open_file(Path(source), data))
+        return self.hold(as_arrow(source))
+
+    def hold(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a table that is known to be sound."""
+        return _nan_is_missing(self._register(_without_zones(table)))
 
     def _open_file(self, path: Path, data: Data) -> ibis.Table:
         if not path.is_file():
@@ -65,10 +74,11 @@ class Engine:
             case ".csv" | ".tsv" | ".txt":
                 return self._open_csv(path, data)
             case ".parquet" | ".pq":
+                refuse_odd_names(_parquet_columns(path))
                 with _saying(f"cannot read {str(path)!r}", DataError):
-                    return self._view(f"SELECT * FROM read_parquet({_literal(str(path))})")
+                    return self._view(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
             case ".arrow" | ".feather" | ".ipc":
-                return self._register(as_arrow(path))
+                return self._register(as_arrow(read_ipc(path)))
             case ".dat":
                 raise SpecError(f"baskets such as {str(path)!r} need the method 'itemsets', which is not there yet")
         raise SpecError(
@@ -77,6 +87,7 @@ class Engine:
         )
 
     def _open_csv(self, path: Path, data: Data) -> ibis.Table:
+        self._text_files = repr(str(path))
         path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding))
         columns = csv_columns(path, data)
         options = {
@@ -85,17 +96,18 @@ class Engine:
             "escape": _literal(data.quote),
             "header": "true",
             "auto_detect": "false",
+            "hive_partitioning": "false",
             "nullstr": f"[{', '.join(_literal(word) for word in dict.fromkeys(['', *data.missing_values]))}]",
             "columns": "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns) + "}",
         }
         settings = ", ".join(f"{key} = {value}" for key, value in options.items())
         with _saying(f"cannot read {str(path)!r}", DataError):
-            return self._view(f"SELECT * FROM read_csv({_literal(str(path))}, {settings})")
+            return self._view(f"SELECT * FROM read_csv({_path(path)}, {settings})")
 
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
-        with _saying("cannot count the rows", DataError):
-            return self.fetch(rows.group_by(list(columns)).aggregate(**{ROWS: rows.count()}))
+        with self._reading():
+            return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
 
     def recode(self, rows: ibis.Table, plan: Rewrite, columns: Sequence[str]) -> ibis.Table:
         """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
@@ -107,7 +119,7 @@ class Engine:
             rows = rows.filter(rows[name].notnull())
         for name, relabel in plan.relabels.items():
             if relabel.everything is not None:
-                rows = rows.mutate(**{name: ibis.literal(relabel.everything)})
+                rows = _with(rows, {name: ibis.literal(relabel.everything)})
             else:
                 rows = self._relabel(rows, name, relabel)
         rows = self._suppress(rows.select(*columns), plan)
@@ -115,11 +127,10 @@ class Engine:
         return rows.order_by(ibis.random())
 
     def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
-        key, label = f"{name} {RAW}", f"{name} {LABEL}"
-        lookup = self._lookup(pa.table({key: relabel.raw, label: relabel.published}), label)
-        same = rows[name].identical_to(lookup[key]) if relabel.raw.null_count else rows[name] == lookup[key]
+        lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
+        same = rows[name].identical_to(lookup[RAW]) if relabel.raw.null_count else rows[name] == lookup[RAW]
         joined = rows.left_join(lookup, [same])
-        return joined.mutate(**{name: joined[label]}).select(*rows.columns)
+        return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
 
     def _suppress(self, rows: ibis.Table, plan: Rewrite) -> ibis.Table:
         if plan.suppressed.num_rows == 0:
@@ -132,25 +143,40 @@ class Engine:
             return rows.anti_join(failing, same)
         joined = rows.left_join(failing, same)
         fails = joined[FAILING].notnull()
-        mask = {name: ibis.ifelse(fails, MASK, joined[name].cast("string")) for name in names}
-        return joined.mutate(**mask).select(*rows.columns)
+        mask = {name: ibis.ifelse(fails, MASK, _as_text(joined[name])) for name in names}
+        return _with(joined, mask).select(*rows.columns)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
-        with _saying("the engine failed", EngineError):
-            table = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_table()
+        with self._reading():
+            return self._fetch(rows)
+
+    def _fetch(self, rows: ibis.Table) -> pa.Table:
+        table = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_table()
         plain = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
         return table.cast(pa.schema(plain))
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
-        """Carry an expression out into a file: Parquet, or CSV with the delimiter and quote of the specification."""
+        """Carry an expression out into a file: Parquet, or CSV as `as_released` says."""
         if path.suffix == ".parquet":
             options = "FORMAT parquet"
         else:
-            delimiter = data.delimiter if len(data.delimiter) == 1 else ","
-            options = f"FORMAT csv, HEADER true, DELIMITER {_literal(delimiter)}, QUOTE {_literal(data.quote)}"
-        with _saying(f"cannot write {str(path)!r}", EngineError):
+            rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
+            options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
+        with self._reading(f"cannot write {str(path)!r}"):
             self._duckdb.execute(f"COPY ({self._ibis.compile(rows)}) TO {_literal(str(path))} ({options})")
+
+    @contextlib.contextmanager
+    def _reading(self, otherwise: str = "the engine failed") -> Iterator[None]:
+        """Lay the blame on a text file where it lies there: its rows are only read when something is done with them."""
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            if "CSV Error" in str(error) or "unicode" in str(error).lower():
+                raise DataError(f"cannot read {self._text_files}: {_first_sentence(str(error))}") from error
+            raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
 
     def _name(self) -> str:
         self._tables += 1
@@ -163,55 +189,95 @@ class Engine:
 
     def _register(self, table: pa.Table) -> ibis.Table:
         name = self._name()
-        self._duckdb.register(name, table)
-        return self._ibis.table(name)
+        with _saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
+            self._duckdb.register(name, table)
+            return self._ibis.table(name)
 
-    def _lookup(self, table: pa.Table, label: str) -> ibis.Table:
+    def _lookup(self, table: pa.Table) -> ibis.Table:
         """Store a small table with its text labels as an enumeration: one or two bytes a row when rows are shuffled."""
         given, name = self._register(table).get_name(), self._name()
-        kind = f"{name} labels"
-        column = _identifier(label)
-        if pa.types.is_string(table.schema.field(label).type):
-            self._duckdb.execute(f'CREATE TYPE "{kind}" AS ENUM (SELECT DISTINCT {column} FROM "{given}" ORDER BY 1)')
-            column = f'{column}::"{kind}" AS {column}'
-        key = _identifier(next(name for name in table.column_names if name != label))
-        self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT {key}, {column} FROM "{given}"')
+        column = f'"{LABEL}"'
+        if pa.types.is_string(table.schema.field(LABEL).type):
+            self._duckdb.execute(
+                f'CREATE TYPE "{name} labels" AS ENUM (SELECT DISTINCT {column} FROM "{given}" ORDER BY 1)'
+            )
+            column = f'{column}::"{name} labels" AS {column}'
+        self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT "{RAW}", {column} FROM "{given}"')
         return self._ibis.table(name)
+
+
+def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
+    """Return rows with some columns added or replaced, whatever they are called."""
+    return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
+
+
+def _nan_is_missing(rows: ibis.Table) -> ibis.Table:
+    floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
+    return _with(rows, {name: ibis.ifelse(rows[name].isnan(), None, rows[name]) for name in floats})
+
+
+def _floats_as_text(rows: ibis.Table) -> ibis.Table:
+    return _with(rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()})
+
+
+def _as_text(column: ibis.Value) -> ibis.Value:
+    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats."""
+    if not column.type().is_floating():
+        return column.cast("string")
+    whole = (column == column.floor()) & (column.abs() < 2**53)
+    return ibis.ifelse(whole, column.cast("int64").cast("string"), column.cast("string"))
+
+
+def as_released(data: Data) -> Data:
+    """Return how the text files of releases are to be read: in UTF-8, with a delimiter of one character."""
+    delimiter = data.delimiter if len(data.delimiter) == 1 else ","
+    return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
 
 
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """Check the columns of the data against the specification; return those that are published, in their order."""
     for name in spec.attributes:
         if name not in columns:
-            raise DataError(
-                f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {listed(columns)}"
-            )
+            known = listed(map(repr, columns))
+            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
     unlisted = [name for name in columns if name not in spec.attributes]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
-            f"columns without a role: {listed(unlisted)}; give each a role under [attributes],"
+            f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
             " or set data.unlisted to 'drop' or 'publish'"
         )
     hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
     return [name for name in columns if name not in hidden]
 
 
-def _refuse_odd_names(columns: Sequence[str]) -> None:
-    """Refuse names that the engine could not tell apart: it ignores case."""
-    seen = {ROWS: ROWS, FAILING: FAILING}
-    for name in columns:
-        if name.casefold() in seen:
-            other = seen[name.casefold()]
-            raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
-        seen[name.casefold()] = name
+def _parquet_columns(path: Path) -> list[str]:
+    import pyarrow.parquet
+
+    try:
+        return list(pyarrow.parquet.read_schema(path).names)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"cannot read {str(path)!r} as a Parquet file: {str(error).splitlines()[0]}") from error
+
+
+def _without_zones(table: pa.Table) -> pa.Table:
+    """Return a table with times as their own zones show them: the engine would turn them to another zone."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            table = table.set_column(place, field.name, pc.local_timestamp(table[field.name]))
+    return table
+
+
+def _kinds(table: pa.Table) -> str:
+    return listed(f"{field.name!r} ({field.type})" for field in table.schema)
+
+
+def _path(path: Path) -> str:
+    """Return a path as the engine reads it: with what it would take for a pattern between brackets."""
+    return _literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
 
 
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 @contextlib.contextmanager
@@ -228,9 +294,17 @@ def _saying(what: str, kind: type[Exception]) -> Iterator[None]:
 def _first_sentence(message: str) -> str:
     """Shorten what DuckDB says: where a text file is malformed, the line and the reason; else its first line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
-    reason = re.search(r"(Expected Number of Columns: \d+ Found: \d+|Value with unterminated quote found\.?)", message)
-    if line and reason:
-        return f"line {line[1]}: {reason[1][0].lower()}{reason[1][1:].rstrip('.')}"
+    where = f"line {line[1]}: " if line else ""
     if "unicode" in message.lower() or "utf-8" in message.lower():
-        return f"{'line ' + line[1] + ': ' if line else ''}the file is not valid UTF-8; set data.encoding"
+        return f"{where}the file is not valid UTF-8; set data.encoding"
+    for reason in (
+        r"Expected Number of Columns: \d+ Found: \d+",
+        r"Value with unterminated quote found",
+    ):
+        if found := re.search(reason, message):
+            return f"{where}{found[0][0].lower()}{found[0][1:]}"
+    if "Maximum line size" in message:
+        return f"{where}it is too long"
+    if line:
+        return f"{where}it is malformed"
     return message.splitlines()[0]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs, Sensitive
 from ringfence.classes import Classes, merged
+from ringfence.errors import listed
 from ringfence.hierarchy import Ints
 from ringfence.kernels import diversity as kernels
 from ringfence.kernels.sums import failing_rows, mark_small
@@ -181,6 +182,8 @@ class Promise:
     models: tuple[Model, ...]
     least: int
     """No class that holds has fewer rows than this."""
+    wording: str = ""
+    """What was asked for, in the terms of the specification."""
 
     def judge(self, classes: Classes) -> int:
         """Mark the classes that fail, and return how many rows they hold."""
@@ -221,24 +224,37 @@ class Promise:
 def promise(spec: Spec, census: Census) -> Promise:
     """Return the models that a specification asks for, over a census that counted what they need."""
     tuples = len(census.weights) + 1
-    k = spec.privacy.k or 1
+    most = census.rows + 1  # as good as any larger number, and no larger than a kernel takes
+    k = min(spec.privacy.k or 1, most)
     models: list[Model] = [KAnonymity(k)]
     positions = {part.name: position for position, part in enumerate(census.sensitive)}
     for diversity in spec.diversities():
-        models.append(_diversity(diversity, positions[diversity.of or ""], tuples))
+        models.append(_diversity(diversity, positions[diversity.of or ""], tuples, most))
     if spec.privacy.p is not None:
         for name in spec.of_role("sensitive"):
-            models.append(DistinctDiversity(positions[name], spec.privacy.p, np.empty(tuples, np.int32)))
+            models.append(DistinctDiversity(positions[name], min(spec.privacy.p, most), np.empty(tuples, np.int32)))
     for closeness in spec.closenesses():
         models.append(_closeness(closeness, positions[closeness.of or ""], census, tuples))
     distinct = [model.least for model in models if isinstance(model, DistinctDiversity)]
-    return Promise(tuple(models), least=max(k, *distinct, 1))
+    return Promise(tuple(models), least=max(k, *distinct, 1), wording=_wording(spec))
 
 
-def _diversity(asked: Diversity, attribute: int, tuples: int) -> Model:
+def _wording(spec: Spec) -> str:
+    """Return what a specification promises in a few words."""
+    words = [] if spec.privacy.k is None else [f"k = {spec.privacy.k}"]
+    words += [
+        f"{part.kind} l = {part.value:g}" if part.kind != "distinct" else f"l = {part.value}"
+        for part in spec.diversities()
+    ]
+    words += [] if spec.privacy.p is None else [f"p = {spec.privacy.p}"]
+    words += [f"t = {part.value:g}" for part in spec.closenesses()]
+    return listed(words)
+
+
+def _diversity(asked: Diversity, attribute: int, tuples: int, most: int) -> Model:
     if asked.kind == "entropy":
-        return EntropyDiversity(attribute, float(asked.value), np.empty(tuples))
-    least = int(asked.value)
+        return EntropyDiversity(attribute, float(min(asked.value, most)), np.empty(tuples))
+    least = int(min(asked.value, most))
     if asked.kind == "recursive":
         room = np.empty(tuples * max(1, least - 1), np.int64)
         return RecursiveDiversity(attribute, least, float(asked.c or 0), room)

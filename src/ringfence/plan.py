@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
 
+from ringfence.builders import label
 from ringfence.census import Census, Quasi
 from ringfence.errors import DataError
 from ringfence.hierarchy import Ints
@@ -31,6 +33,10 @@ class ColumnPlan:
     leaves: tuple[Label, ...]
     labels: tuple[Label, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or self.level < 0:
+            raise ValueError("a column needs a level from 0 on, and one label for each of its different leaves")
+
     @property
     def changes_nothing(self) -> bool:
         """Whether every leaf is published as itself."""
@@ -41,9 +47,9 @@ class ColumnPlan:
 class GlobalPlan:
     """Recode each value the same way everywhere, and suppress the classes that fail.
 
-    `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay
-    in the release with every quasi-identifier hidden; else they leave it. `complete` are the columns in which a row
-    must not miss a value, if it is to be published at all.
+    `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
+    the release with every quasi-identifier hidden; else they leave it. `complete` are the columns in which a row must
+    not miss a value, if it is to be published at all.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -51,6 +57,15 @@ class GlobalPlan:
     suppressed_rows: int
     masked: bool
     complete: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        sizes = [len(column.leaves) for column in self.columns.values()]
+        for leaves in self.suppressed:
+            fits = len(leaves) == len(sizes) and all(0 <= leaf < size for leaf, size in zip(leaves, sizes, strict=True))
+            if not fits:
+                raise ValueError(f"the suppressed class {leaves} does not fit the columns")
+        if self.suppressed_rows < len(self.suppressed):
+            raise ValueError(f"{self.suppressed_rows} rows cannot fill {len(self.suppressed)} suppressed classes")
 
     @property
     def levels(self) -> dict[str, int]:
@@ -66,22 +81,19 @@ class GlobalPlan:
         """Read a plan from JSON; a plan of another format, or a damaged one, is refused."""
         try:
             found = json.loads(text)
-            if found["format"] != FORMAT or found["kind"] != "global":
-                raise DataError(
-                    f"this is a {found['kind']} plan in format {found['format']!r}, not a global one in {FORMAT!r}"
-                )
-            return cls(
-                columns={
-                    name: ColumnPlan(int(column["level"]), tuple(column["leaves"]), tuple(column["labels"]))
-                    for name, column in found["columns"].items()
-                },
-                suppressed=tuple(tuple(map(int, leaves)) for leaves in found["suppressed"]),
-                suppressed_rows=int(found["suppressed_rows"]),
-                masked=bool(found["masked"]),
-                complete=tuple(found["complete"]),
-            )
-        except (json.JSONDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
-            raise DataError(f"this is not a plan, or a damaged one: {error!r}") from None
+            written = (found.pop("format"), found.pop("kind"))
+            if written != (FORMAT, "global"):
+                raise DataError(f"this is a plan of another format or kind, {written}; allowed: {(FORMAT, 'global')}")
+            plan: GlobalPlan = TypeAdapter(cls).validate_json(json.dumps(found), strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise DataError(f"this plan is damaged: {where}: {first['msg']}") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DataError(
+                "this is not a plan, or a damaged one: it is not the JSON that a plan is saved as"
+            ) from None
+        return plan
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file."""
@@ -90,7 +102,12 @@ class GlobalPlan:
     @classmethod
     def load(cls, path: str | Path) -> "GlobalPlan":
         """Read a plan from a JSON file."""
-        return cls.loads(Path(path).read_text(encoding="utf-8"))
+        try:
+            return cls.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"there is no plan at {str(path)!r}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read the plan {str(path)!r}: {error}") from None
 
     def __str__(self) -> str:
         lines = ["Global plan"]
@@ -150,23 +167,33 @@ def rewrite(plan: GlobalPlan, census: Census) -> Rewrite:
 
 
 def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
-    """Return what each leaf is published as: text where the column is generalized, else a value of the column's type.
-
-    Numbers and days that came as text get their own types: so different spellings of a number become one value.
-    """
+    """Return what each leaf is published as: text where the column is generalized, else a value of its type."""
+    raw = quasi.raw.type
     if not column.changes_nothing:
         return pa.array(column.labels, pa.string())
     if any(isinstance(key, dt.date) for key in quasi.keys):
-        return pa.array(quasi.keys, pa.date32())
-    if not pa.types.is_string(quasi.raw.type) and not pa.types.is_large_string(quasi.raw.type):
-        position = np.full(quasi.hierarchy.leaves, -1)
-        position[quasi.raw_leaves] = np.arange(len(quasi.raw))
-        return quasi.raw.take(pa.array(position, mask=position < 0))
-    numbers = [key for key in quasi.keys if isinstance(key, Decimal)]
+        days = pa.array(quasi.keys, pa.date32())
+        return days.cast(raw) if pa.types.is_timestamp(raw) else days
+    if pa.types.is_string(raw) or pa.types.is_large_string(raw):
+        return _numbers(quasi.keys) or pa.array(column.labels, raw)
+    position = np.full(quasi.hierarchy.leaves, -1)
+    position[quasi.raw_leaves] = np.arange(len(quasi.raw))
+    return quasi.raw.take(pa.array(position, mask=position < 0))
+
+
+def _numbers(keys: Sequence[Decimal | dt.date | None]) -> pa.Array | None:
+    """Return numbers that came as text in a type of their own, so that their spellings become one; None without any.
+
+    Numbers with more digits than a type holds stay text.
+    """
+    numbers = [key for key in keys if isinstance(key, Decimal)]
     if not numbers:
-        return pa.array(column.labels, pa.string())
-    whole = all(number == int(number) and abs(number) < 2**63 for number in numbers)
-    return pa.array([None if key is None else (int(key) if whole else float(key)) for key in quasi.keys])  # type: ignore[arg-type]
+        return None
+    if all(number == int(number) and abs(number) < 2**63 for number in numbers):
+        return pa.array([int(key) if isinstance(key, Decimal) else None for key in keys], pa.int64())
+    if all(Decimal(repr(float(number))) == number for number in numbers):
+        return pa.array([float(key) if isinstance(key, Decimal) else None for key in keys], pa.float64())
+    return pa.array([label(key) if isinstance(key, Decimal) else None for key in keys], pa.string())
 
 
 def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel | None:

@@ -21,7 +21,7 @@ import pyarrow
 
 import ringfence
 from ringfence.audit.verify import Verdict, verify
-from ringfence.engine import Engine
+from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError
 from ringfence.plan import GlobalPlan
 from ringfence.search.methods import Decision
@@ -70,21 +70,45 @@ def publish(
             (staged / "private").mkdir()
             release = staged / "public" / f"release.{file_format}"
             engine.write(rows, release, spec.data)
-            verdict = check(verify(engine, engine.open(release, spec.data), spec))
+            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec))
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
             spec.dump(staged / "private/spec.toml")
             (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
-            for part in sorted(staged.glob("*/*")):
-                place = folder / part.relative_to(staged)
-                place.parent.mkdir(exist_ok=True)
-                part.replace(place)
-            for other in set(FORMATS) - {file_format}:  # a release of an earlier run that this one takes the place of
-                (folder / "public" / f"release.{other}").unlink(missing_ok=True)
+            _move_into_place(staged, folder, [f"release.{other}" for other in FORMATS if other != file_format])
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def _move_into_place(staged: Path, folder: Path, outdated: Sequence[str]) -> None:
+    """Put the files of a finished run in the place of an earlier one's: all of them, or, if one cannot be, none.
+
+    What was there is set aside first, and put back if anything fails. `outdated` are public files without a successor.
+    """
+    aside = staged / "aside"
+    new = [part.relative_to(staged) for part in sorted(staged.glob("*/*"))]
+    old = [*new, *(Path("public") / name for name in outdated)]
+    moved: list[tuple[Path, Path]] = []
+
+    def move(source: Path, target: Path) -> None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+        moved.append((target, source))
+
+    try:
+        for part in old:
+            if (folder / part).exists():
+                if (folder / part).is_dir():
+                    raise IsADirectoryError(f"{str(folder / part)!r} is a folder")
+                move(folder / part, aside / part)
+        for part in new:
+            move(staged / part, folder / part)
+    except BaseException:
+        for target, source in reversed(moved):
+            target.replace(source)
+        raise
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

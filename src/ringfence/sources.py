@@ -2,56 +2,78 @@
 
 import codecs
 import contextlib
-import csv
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Data
 
+Longs = npt.NDArray[np.int64]
+
+OWN = "7b1f6c9e"
+ROWS, POSITION, RAW, LABEL, FAILING = (
+    f"{OWN} {name}" for name in ("number of rows", "position", "as read", "as published", "fails")
+)
+"""Names of columns that the engine adds to those of the data, with a mark that no data has."""
+
 
 def as_arrow(source: Any) -> pa.Table:
-    """Return any table that has Arrow inside (pandas, Polars, PyArrow, DuckDB, ...), or an Arrow file, as Arrow."""
+    """Return any table that has Arrow inside (pandas, Polars, PyArrow, DuckDB, ...) as an Arrow table."""
     try:
-        if isinstance(source, Path):
-            return _read_ipc(source)
         if isinstance(source, pa.Table):
             table = source
-        elif kind_of(source) == "pandas":
+        elif kind_of(source) == "pandas" and hasattr(source, "columns"):
             table = pa.Table.from_pandas(source, preserve_index=False)
         elif hasattr(source, "to_arrow_table"):
             table = source.to_arrow_table()
-        elif hasattr(source, "__arrow_c_stream__"):
+        elif hasattr(source, "__arrow_c_stream__") and kind_of(source) != "pandas":
             table = pa.table(source)
+        elif isinstance(source, pa.RecordBatch):
+            table = pa.Table.from_batches([source])
         else:
             raise DataError(
                 f"cannot read a table from a {type(source).__name__}; allowed: a path, or a pandas, Polars, PyArrow or"
                 " DuckDB table, or anything with Arrow inside"
             )
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError, TypeError) as error:
         raise DataError(f"cannot read the table: {str(error).splitlines()[0]}") from error
-    return _with_text_names(table)
-
-
-def _read_ipc(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as file:
-        try:
-            return pa.ipc.open_file(file).read_all()
-        except pa.ArrowInvalid:
-            file.seek(0)
-            return pa.ipc.open_stream(file).read_all()
-
-
-def _with_text_names(table: pa.Table) -> pa.Table:
-    twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
-    if twice:
-        raise DataError(f"columns that occur more than once: {listed(twice)}")
+    refuse_odd_names(table.column_names)
     return table
+
+
+def read_ipc(path: Path) -> pa.Table:
+    """Read an Arrow file, of the kind that can be sought in or of the kind that streams."""
+    try:
+        with pa.memory_map(str(path)) as file:
+            try:
+                return pa.ipc.open_file(file).read_all()
+            except pa.ArrowInvalid:
+                file.seek(0)
+                return pa.ipc.open_stream(file).read_all()
+    except pa.ArrowException as error:
+        raise DataError(f"cannot read {str(path)!r} as an Arrow file: {str(error).splitlines()[0]}") from error
+
+
+def refuse_odd_names(columns: Sequence[str]) -> None:
+    """Refuse tables without columns, and names that an engine could not tell apart: it ignores case."""
+    if not columns:
+        raise DataError("the table has no columns")
+    seen: dict[str, str] = {}
+    for name in columns:
+        if name.casefold() in seen:
+            other = seen[name.casefold()]
+            raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
+        if name.startswith(OWN):
+            raise DataError(f"the engine keeps the name {name!r} for itself; rename that column")
+        seen[name.casefold()] = name
 
 
 def kind_of(source: Any) -> str:
@@ -59,18 +81,48 @@ def kind_of(source: Any) -> str:
     return type(source).__module__.partition(".")[0].lstrip("_")
 
 
-def converter(source: Any) -> Callable[[pa.Table], Any]:
-    """Return a function that turns an Arrow table into the caller's kind of table."""
+def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Longs, changed: pa.Table) -> Any:
+    """Return some rows of a caller's table, in the order of `positions`, as a table of the caller's kind.
+
+    `table` is the caller's table as Arrow. The columns of `changed` take the place of those of the same name. All
+    others are the caller's own, so they keep their types, whatever an engine would make of them.
+    """
     match kind_of(source):
         case "pandas":
-            return lambda table: table.to_pandas()
+            frame = source[list(columns)].iloc[positions].reset_index(drop=True)
+            return frame.assign(**{name: changed[name].to_pandas() for name in changed.column_names})
         case "polars":
             import polars
 
-            return polars.from_arrow
-        case "duckdb":
-            return lambda release: source.query("source", "SELECT * FROM release")  # noqa: ARG005
-    return lambda table: table
+            return source.select(columns)[positions].with_columns(polars.from_arrow(changed))
+    rows = table.select(list(columns)).take(pa.array(positions))
+    for name in changed.column_names:
+        rows = rows.set_column(rows.column_names.index(name), name, changed[name])
+    if kind_of(source) == "duckdb":
+        import duckdb
+
+        return duckdb.from_arrow(rows)
+    return rows.replace_schema_metadata(None)
+
+
+def _split(line: str, delimiter: str, quote: str) -> list[str]:
+    """Return the fields of a line; a quote inside quotes stands twice.
+
+    >>> _split("a, 'b, c', 'it''s'", ", ", "'")
+    ['a', 'b, c', "it's"]
+    """
+    parts, fields, field = re.split(f"({re.escape(quote)}|{re.escape(delimiter)})", line), [], ""
+    inside = False
+    for place, part in enumerate(parts):
+        if part == quote:
+            field += quote if not inside and place > 1 and parts[place - 2] == quote and not parts[place - 1] else ""
+            inside = not inside
+        elif part == delimiter and not inside:
+            fields.append(field)
+            field = ""
+        else:
+            field += part
+    return [*fields, field]
 
 
 @contextlib.contextmanager
@@ -90,7 +142,7 @@ def readable_as_utf8(path: Path, encoding: str) -> Iterator[Path]:
         try:
             with path.open(encoding=known, newline="") as text, copy.open("w", encoding="utf-8", newline="") as utf8:
                 shutil.copyfileobj(text, utf8, 1 << 20)
-        except UnicodeDecodeError as error:
+        except UnicodeError as error:
             raise DataError(f"{str(path)!r} is not valid {encoding}: {error}") from None
         yield copy
 
@@ -106,14 +158,13 @@ def csv_columns(path: Path, data: Data) -> list[str]:
         raise DataError(f"{str(path)!r} is not valid UTF-8 ({error.reason}); set data.encoding") from None
     if not line.strip():
         raise DataError(f"{str(path)!r} is empty: its first line should hold the names of its columns")
-    line = line.rstrip("\r\n")
-    if len(data.delimiter) == 1:
-        names = next(csv.reader([line], delimiter=data.delimiter, quotechar=data.quote))
-    else:
-        names = line.split(data.delimiter)
+    if line.count(data.quote) % 2:
+        raise DataError(f"cannot read {str(path)!r}: line 1: value with unterminated quote found")
+    names = _split(line.rstrip("\r\n"), data.delimiter, data.quote)
     if "" in names:
         raise DataError(f"column {names.index('') + 1} of {str(path)!r} has no name in the first line")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"columns that occur more than once in {str(path)!r}: {listed(twice)}")
+    refuse_odd_names(names)
     return names

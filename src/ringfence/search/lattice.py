@@ -21,7 +21,7 @@ from ringfence.census import Census
 from ringfence.classes import Classes, Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.metrics import Metric
-from ringfence.models import Promise
+from ringfence.models import KAnonymity, Promise
 from ringfence.recoding import Recoding, at_level
 from ringfence.search.progress import SearchResult, Watch
 
@@ -183,7 +183,6 @@ def _impossible(census: Census, roller: Roller, promise: Promise, limit: int) ->
             break
         possible = larger
     allowed = f"with at most {limit} of {census.rows} rows suppressed" if limit else "without suppression"
-    return (
-        f"no full-domain recoding of these {census.rows} rows satisfies k = {promise.least} {allowed};"
-        f" the largest k that is possible is {possible}"
-    )
+    k = next((model.k for model in promise.models if isinstance(model, KAnonymity)), 1)
+    hint = f"; the largest k that is possible is {possible}" if k > possible else ""
+    return f"no full-domain recoding of these {census.rows} rows satisfies {promise.wording} {allowed}{hint}"
