@@ -189,7 +189,7 @@ def test_the_bare_command_shows_help(ring: Ring) -> None:
         (["run", "people.toml"], "--output"),
         (["bogus"], "bogus"),
         (["methods", "--bogus"], "--bogus"),
-        (["demo", "--rows", "many"], "many"),
+        (["demo", "--rows", "many"], "--rows"),
         (["demo", "--rows", "3"], "100"),
         (["audit", "release.csv"], "SPEC"),
     ],

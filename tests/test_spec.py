@@ -622,7 +622,7 @@ def specifications(draw: st.DrawFn) -> dict[str, Any]:
             entity=words,
             weights=words,
             basket_id=words,
-            memory_limit=st.sampled_from(["4GB", "500 MiB", "80%"]),
+            memory_limit=st.sampled_from(["4GB", "500 MiB", "80 GiB"]),
         ),
         privacy=optional(
             {"k": counts},

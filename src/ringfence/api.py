@@ -6,7 +6,7 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
     from ringfence.audit.verify import Verdict
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan
+    from ringfence.plan import GlobalPlan, Rewrite
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
+
+LATER = {"partition", "homogeneous", "representation", "effort", "ties", "max_group"}
+"""Keys of methods that are not there yet."""
 
 Listener = Callable[[str], None]
 """Told in a few words what is going on."""
@@ -107,27 +110,51 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
     >>> release.audit.measured["k"]
     2
     """
+    _check_available(spec)
+    diary = _Diary(listener)
+    return _audited(_located(source, spec), spec, _searcher(spec, diary), diary)
+
+
+def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
+    """Return an audited release of new rows, recoded by a plan that was made for others.
+
+    Every value becomes what the plan says; classes that fail the plan's promise on these rows are suppressed, within
+    the limit that the plan's specification sets. A value that the plan does not know is a DataError, or with
+    `unknown="suppress"` its rows are suppressed too. Releases made by one plan can be read side by side, but whoever
+    is in two of them is less protected than in one: see docs/promise.md on composition.
+
+    `plan` is a plan or the path of a saved one; `source` is as for `anonymize`.
+    """
+    from ringfence.plan import GlobalPlan
+
+    if unknown not in ("error", "suppress"):
+        raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
+    saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
+    spec = Spec.loads(saved.spec, "the plan's specification")
+    diary = _Diary(None)
+    return _audited(source, spec, _reuser(saved, spec, unknown == "suppress"), diary)
+
+
+def _audited(source: Any, spec: Spec, decide: "Decider", diary: "_Diary") -> Release:
+    """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, check_columns
     from ringfence.publish import check
 
-    _check_available(spec)
-    diary = _Diary(listener)
     with Engine(spec.data) as engine:
-        if source is None or isinstance(source, str | Path):
-            rows = engine.open(_located(source, spec), spec.data)
-            rows, _, decision, incomplete = _make(engine, rows, check_columns(rows.columns, spec), spec, diary)
-            diary("rewriting the rows")
-            table = engine.fetch(rows)
+        if isinstance(source, str | Path):
+            rows = engine.open(source, spec.data)
+            made = decide(engine, rows, check_columns(rows.columns, spec))
+            table = engine.fetch(made.rows)
         else:
-            table, decision, incomplete = _rewrite_in_memory(engine, source, spec, diary)
+            table, made = _rewrite_in_memory(engine, source, spec, decide)
         diary("auditing the release")
-        verdict = check(verify(engine, engine.open(table, spec.data), spec))
-    return Release(table, decision, verdict, spec, incomplete, tuple(diary.lines))
+        verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
+    return Release(table, made.decision, verdict, spec, made.incomplete, tuple(diary.lines))
 
 
-def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, diary: "_Diary") -> "tuple[Any, Decision, int]":
-    """Anonymize a caller's table: the engine sees the columns it needs, the others stay what they are."""
+def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: "Decider") -> "tuple[Any, Made]":
+    """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
     import numpy as np
     import pyarrow as pa
 
@@ -138,14 +165,11 @@ def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, diary: "_Diary
     table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
     needed = table.select(counted_columns(spec)).append_column(POSITION, pa.array(np.arange(table.num_rows)))
-    rows, changed, decision, incomplete = _make(
-        engine, engine.hold(needed), [POSITION, *spec.of_role("quasi")], spec, diary
-    )
-    diary("rewriting the rows")
-    fetched = engine.fetch(rows.select(POSITION, *changed))
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi")])
+    fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    return assemble(kind, table, columns, positions, fetched.select(changed)), decision, incomplete
+    return assemble(kind, table, columns, positions, fetched.select(made.changed)), made
 
 
 def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> Release:
@@ -159,22 +183,34 @@ def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> 
 
     _check_available(spec)
     diary = _Diary(listener)
+    source = _located(None, spec)
     with Engine(spec.data) as engine:
-        rows = engine.open(_located(None, spec), spec.data)
-        rows, _, decision, incomplete = _make(engine, rows, check_columns(rows.columns, spec), spec, diary)
+        rows = engine.open(source, spec.data)
+        made = _searcher(spec, diary)(engine, rows, check_columns(rows.columns, spec))
         diary("writing and auditing the release")
-        columnar = Path(spec.data.source or "").suffix.lower() not in (".csv", ".tsv", ".txt")
         path, verdict = publish(
             engine,
-            rows,
-            decision,
+            made.rows,
+            made.decision,
             spec,
             Path(folder),
-            file_format="parquet" if columnar else "csv",
-            incomplete=incomplete,
+            file_format="csv" if source.suffix.lower() in (".csv", ".tsv", ".txt") else "parquet",
+            incomplete=made.incomplete,
             log=diary.lines,
         )
-    return Release(path, decision, verdict, spec, incomplete, tuple(diary.lines))
+    return Release(path, made.decision, verdict, spec, made.incomplete, tuple(diary.lines))
+
+
+def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
+    """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
+    from ringfence.engine import Engine
+    from ringfence.publish import write_audited
+
+    release = apply(plan, source, unknown=unknown)
+    with Engine(release.spec.data) as engine:
+        rows = engine.open(release.table, release.spec.data)
+        write_audited(engine, rows, release.decision, release.spec, target)
+    return replace(release, table=target)
 
 
 def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
@@ -205,8 +241,6 @@ def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
 
 def _with_manifest(verdict: "Verdict", release: Path) -> "Verdict":
     """Add a finding where a manifest beside the release speaks of another file."""
-    from dataclasses import replace
-
     from ringfence.audit.verify import Finding
     from ringfence.publish import file_hash
 
@@ -246,26 +280,67 @@ class _Diary:
             self._listener(event)
 
 
-def _make(
-    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], spec: Spec, diary: _Diary
-) -> "tuple[ibis.Table, list[str], Decision, int]":
-    """Count rows, decide, and describe the release, with these columns.
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Rows as they are to be released, the columns whose values change, the decision, and the incomplete rows gone."""
 
-    Returns the released rows, the columns whose values change, the decision, and the number of incomplete rows.
-    """
-    from ringfence.census import counted_columns, take_census
-    from ringfence.engine import ROWS
-    from ringfence.plan import rewrite
-    from ringfence.search.methods import decide
-    from ringfence.search.progress import Watch
+    rows: "ibis.Table"
+    changed: list[str]
+    decision: "Decision"
+    incomplete: int
 
-    diary("counting the rows")
-    census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
-    diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-    decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
-    changes = rewrite(decision.plan, census)
-    changed = spec.of_role("quasi") if changes.masked else list(changes.relabels)
-    return engine.recode(rows, changes, columns), changed, decision, census.incomplete
+
+Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
+"""Counts rows, decides, and describes the release with these columns."""
+
+
+def _searcher(spec: Spec, diary: _Diary) -> Decider:
+    """Decide by the method that a specification asks for."""
+
+    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        from ringfence.census import counted_columns, take_census
+        from ringfence.engine import ROWS
+        from ringfence.plan import rewrite
+        from ringfence.search.methods import decide
+        from ringfence.search.progress import Watch
+
+        diary("counting the rows")
+        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+        diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+        decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
+        diary("rewriting the rows")
+        return _made(engine, rows, columns, decision, rewrite(decision.plan, census), census.incomplete)
+
+    return decide_on
+
+
+def _reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
+    """Decide by a plan that there is."""
+
+    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        from ringfence.census import counted_columns
+        from ringfence.engine import ROWS
+        from ringfence.plan import rewrite
+        from ringfence.search.reuse import reuse_plan
+
+        counted = engine.count(rows, counted_columns(spec))
+        reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
+        changes = rewrite(reused.decision.plan, reused.census, reused.unknown)
+        return _made(engine, rows, columns, reused.decision, changes, reused.census.incomplete)
+
+    return decide_on
+
+
+def _made(
+    engine: "Engine",
+    rows: "ibis.Table",
+    columns: Sequence[str],
+    decision: "Decision",
+    changes: "Rewrite",
+    incomplete: int,
+) -> Made:
+    changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
+    return Made(engine.recode(rows, changes, columns), changed, decision, incomplete)
 
 
 def _located(source: Any, spec: Spec) -> Any:
@@ -291,6 +366,7 @@ def _check_available(spec: Spec) -> None:
         "data.weights": data.weights is not None,
         "data.basket_id": data.basket_id is not None,
         "data.table": data.table is not None,
+        **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
         **{
             f"attributes.{name}.scheme = {attribute.scheme!r}": attribute.scheme not in (None, "level")

@@ -30,6 +30,7 @@ from ringfence.spec import (
     FileHierarchy,
     IntervalHierarchy,
     MaskHierarchy,
+    PathsHierarchy,
     Spec,
     TreeHierarchy,
     exact,
@@ -40,6 +41,8 @@ Key: TypeAlias = Decimal | dt.date | str
 
 MOST_DIGITS = 60
 """Numbers beyond are taken for something else; within, all arithmetic here is exact."""
+
+MISSING = "a missing value"
 
 SHOWN = 10
 """How many offending values an error lists."""
@@ -61,36 +64,27 @@ class Domain:
     ranks: npt.NDArray[np.int32]
 
 
-def read_domain(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int]) -> Domain:
+def read_domain(
+    name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int], known: Hierarchy | None = None
+) -> Domain:
     """Return the domain of attribute `name` for these distinct values (None for missing) and their numbers of rows.
 
-    Values that the hierarchy does not cover are a DataError that lists up to ten of them with their counts.
+    The hierarchy is the one that the specification states, unless one that is already `known` is to be kept. Values
+    that it does not cover are a DataError that lists up to ten of them with their counts.
     """
     attribute = spec.attributes[name]
-    key_of = _key_function(attribute)
-    keys: list[Key | None] = []
-    unreadable: dict[str, int] = {}
-    for value, count in zip(values, counts, strict=True):
-        try:
-            keys.append(None if value is None or value != value else key_of(value))  # noqa: PLR0124  NaN is missing
-        except (ValueError, InvalidOperation):
-            unreadable[text(value)] = unreadable.get(text(value), 0) + count
-            keys.append(None)
-    if unreadable:
-        kind = "dates (as 2024-03-31)" if isinstance(attribute.hierarchy, DateHierarchy) else "numbers"
-        raise DataError(f"column {name!r} should hold {kind}, but has {_tally(unreadable)}")
+    keys = read_keys(name, spec, values, counts)
     support: dict[Key, int] = {}
     for key, count in zip(keys, counts, strict=True):
         if key is not None:
             support[key] = support.get(key, 0) + count
-    has_missing = None in keys
-    hierarchy = _build(name, spec, support, has_missing)
+    hierarchy = known or _build(name, spec, support, None in keys)
     index = hierarchy.leaf_index
-    unknown = {label(key): count for key, count in support.items() if label(key) not in index}
+    unknown = uncovered(keys, counts, hierarchy)
     if unknown:
-        known = [leaf for leaf in index if leaf is not None]
+        leaves_known = [leaf for leaf in index if leaf is not None]
         raise DataError(
-            f"column {name!r} has values that its hierarchy does not cover: {_tally(unknown, known)};"
+            f"column {name!r} has values that its hierarchy does not cover: {_tally(unknown, leaves_known)};"
             f" add them to attributes.{name}.hierarchy or mend the data"
         )
     typed: list[Decimal | dt.date | None] = [None] * hierarchy.leaves
@@ -105,11 +99,51 @@ def read_domain(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[i
     return Domain(hierarchy, leaves, tuple(typed), ranks)
 
 
+def uncovered(keys: Sequence[Key | None], counts: Sequence[int], hierarchy: Hierarchy) -> dict[str, int]:
+    """Return the labels that a hierarchy does not have, with their numbers of rows; a missing value as MISSING."""
+    found: dict[str, int] = {}
+    for key, count in zip(keys, counts, strict=True):
+        name = None if key is None else label(key)
+        if name not in hierarchy.leaf_index:
+            found[name or MISSING] = found.get(name or MISSING, 0) + count
+    return found
+
+
+def read_keys(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int]) -> list[Key | None]:
+    """Return values in the form in which their attribute compares them; those that have none are a DataError."""
+    attribute = spec.attributes[name]
+    key_of = _key_function(attribute)
+    keys: list[Key | None] = []
+    unreadable: dict[str, int] = {}
+    for value, count in zip(values, counts, strict=True):
+        try:
+            keys.append(None if value is None or value != value else key_of(value))  # noqa: PLR0124  NaN is missing
+        except (ValueError, InvalidOperation):
+            unreadable[text(value)] = unreadable.get(text(value), 0) + count
+            keys.append(None)
+    if unreadable:
+        kind = "dates (as 2024-03-31)" if isinstance(attribute.hierarchy, DateHierarchy) else "numbers"
+        raise DataError(f"column {name!r} should hold {kind}, but has {_tally(unreadable)}")
+    return keys
+
+
 def stated_hierarchy(name: str, spec: Spec) -> Hierarchy | None:
-    """Return the attribute's hierarchy where the specification alone determines it (files and trees), else None."""
-    if isinstance(spec.attributes[name].hierarchy, FileHierarchy | TreeHierarchy):
+    """Return the attribute's hierarchy where the specification alone determines it (files, paths, trees), else None."""
+    if isinstance(spec.attributes[name].hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy):
         return _build(name, spec, {}, missing=False)
     return None
+
+
+def self_contained(spec: Spec) -> Spec:
+    """Return the specification with the rows of hierarchy files in the place of their names."""
+    attributes = dict(spec.attributes)
+    for name, attribute in spec.attributes.items():
+        given = attribute.hierarchy
+        if isinstance(given, FileHierarchy):
+            rows = _file_paths(spec.locate(given.file), given, f"attributes.{name}.hierarchy")
+            paths = PathsHierarchy(paths=[list(row) for row in rows])
+            attributes[name] = attribute.model_copy(update={"hierarchy": paths})
+    return spec.model_copy(update={"attributes": attributes})
 
 
 def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> Hierarchy:
@@ -120,6 +154,9 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
         case FileHierarchy() as given:
             paths = _file_paths(spec.locate(given.file), given, where)
             hierarchy = Hierarchy.from_paths(_sorted_paths(paths, attribute, where), missing=missing, where=where)
+        case PathsHierarchy(paths=rows):
+            paths = _sorted_paths([tuple(row) for row in rows], attribute, where)
+            hierarchy = Hierarchy.from_paths(paths, missing=missing, where=where)
         case TreeHierarchy(tree=tree):
             paths = _tree_paths(tree, (ROOT,), where)
             hierarchy = Hierarchy.from_paths(_sorted_paths(paths, attribute, where), missing=missing, where=where)

@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -93,11 +94,13 @@ def counted_columns(spec: Spec) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def take_census(counted: pa.Table, spec: Spec, weight: str) -> Census:
+def take_census(
+    counted: pa.Table, spec: Spec, weight: str, known: Mapping[str, Hierarchy] = MappingProxyType({})
+) -> Census:
     """Code the distinct combinations that an engine counted; the column `weight` holds their numbers of rows.
 
     Combinations that differ only in the spelling of a number become one. Rows with missing values stay, go or are an
-    error, as `data.missing` says.
+    error, as `data.missing` says. Attributes with a `known` hierarchy keep it.
     """
     names = [name for name in counted.column_names if name != weight]
     weights = counted[weight].to_numpy().astype(np.int64)
@@ -105,7 +108,7 @@ def take_census(counted: pa.Table, spec: Spec, weight: str) -> Census:
         raise DataError("the data has no rows")
     counted, weights, incomplete = _treat_missing(counted, names, weights, spec)
     quasi_names = [name for name in names if spec.attributes[name].role == "quasi"]
-    columns = {name: _code(counted[name], name, weights, spec) for name in names}
+    columns = {name: _code(counted[name], name, weights, spec, known.get(name)) for name in names}
     codes = np.stack([columns[name][1] for name in quasi_names], axis=1)
     example, tuple_of = _distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
     watched = [name for name in names if name not in quasi_names or name == spec.method.target]
@@ -160,7 +163,9 @@ def _treat_missing(counted: pa.Table, names: list[str], weights: Longs, spec: Sp
     return counted.filter(pa.array(~incomplete)), weights[~incomplete], int(weights[incomplete].sum())
 
 
-def _code(column: pa.ChunkedArray, name: str, weights: Longs, spec: Spec) -> tuple[Domain, Ints, pa.Array]:
+def _code(
+    column: pa.ChunkedArray, name: str, weights: Longs, spec: Spec, known: Hierarchy | None
+) -> tuple[Domain, Ints, pa.Array]:
     """Return the domain of a column, the leaf of each of its rows, and its distinct raw values."""
     flat = column.combine_chunks()
     if pa.types.is_dictionary(flat.type):
@@ -174,7 +179,7 @@ def _code(column: pa.ChunkedArray, name: str, weights: Longs, spec: Spec) -> tup
     encoded = flat.dictionary_encode(null_encoding="encode")
     indices = encoded.indices.to_numpy(zero_copy_only=False)
     counts = _sum_by(indices, weights, len(encoded.dictionary))
-    domain = read_domain(name, spec, encoded.dictionary.to_pylist(), counts.tolist())
+    domain = read_domain(name, spec, encoded.dictionary.to_pylist(), counts.tolist(), known)
     return domain, domain.leaves[indices], encoded.dictionary
 
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 
 from ringfence import api
@@ -27,6 +26,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""What Typer raises for a mistyped command. It may bring a Click of its own, so the class is taken from there."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -98,6 +100,31 @@ def audit(
 
 
 @app.command()
+def apply(
+    plan: Annotated[Path, typer.Argument(help="A saved plan: private/plan.json of an earlier run.")],
+    data: Annotated[Path, typer.Argument(help="New rows with the same columns: CSV, Parquet or Arrow.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write: .csv or .parquet.")],
+    unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Recode new rows by a saved plan, suppress what fails, audit. Exit 1, and write nothing, where that fails."""
+    try:
+        with _progress(json_):
+            release = api.apply_to_file(plan, data, output, unknown=unknown)
+    except Unsatisfiable as error:
+        _print_error(type(error).__name__, str(error), json_)
+        raise typer.Exit(1) from None
+    if json_:
+        _print_json(_release_json(release))
+        return
+    metrics = release.metrics
+    lost = metrics["suppressed"] + metrics["unknown"]
+    print(f"{metrics['rows']:,} rows in {metrics['classes']:,} classes written to {output}, {lost:,} suppressed\n")
+    print(release.audit)
+
+
+@app.command()
 def methods(
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
@@ -122,13 +149,13 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False))
-    except click.exceptions.ClickException as error:
+    except UsageError as error:
         if as_json:
             _print_error("Usage", error.format_message(), as_json)
         else:
             error.show()
         sys.exit(2)
-    except (KeyboardInterrupt, click.exceptions.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         _print_error("Interrupted", "interrupted; nothing was changed", as_json)
         sys.exit(130)
     except RingfenceError as error:

@@ -117,6 +117,9 @@ class Engine:
         """
         for name in plan.complete:
             rows = rows.filter(rows[name].notnull())
+        for name, values in plan.unknown.items():
+            strange = rows[name].isin(values.drop_null().to_pylist())
+            rows = rows.filter(~(strange.fill_null(False) | (rows[name].isnull() & bool(values.null_count))))
         for name, relabel in plan.relabels.items():
             if relabel.everything is not None:
                 rows = _with(rows, {name: ibis.literal(relabel.everything)})

@@ -38,9 +38,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return a clause ", did you mean ...?" for the nearest known word, or nothing."""
+    """Return a clause " (did you mean ...?)" for the nearest known word, or nothing."""
     near = nearest(word, known)
-    return f", did you mean {near!r}?" if near is not None else ""
+    return f" (did you mean {near!r}?)" if near is not None else ""
 
 
 def listed(words: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +50,7 @@ class GlobalPlan:
 
     `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
     the release with every quasi-identifier hidden; else they leave it. `complete` are the columns in which a row must
-    not miss a value, if it is to be published at all.
+    not miss a value, if it is to be published at all. `spec` is the specification that the plan keeps, self-contained.
     """
 
     columns: Mapping[str, ColumnPlan]
@@ -57,6 +58,7 @@ class GlobalPlan:
     suppressed_rows: int
     masked: bool
     complete: tuple[str, ...]
+    spec: str = ""
 
     def __post_init__(self) -> None:
         sizes = [len(column.leaves) for column in self.columns.values()]
@@ -143,10 +145,11 @@ class Rewrite:
     suppressed: pa.Table
     masked: bool
     complete: Sequence[str]
+    unknown: Mapping[str, pa.Array]
 
 
-def rewrite(plan: GlobalPlan, census: Census) -> Rewrite:
-    """Return what an engine must do to the rows that `census` counted."""
+def rewrite(plan: GlobalPlan, census: Census, unknown: Mapping[str, pa.Array] = MappingProxyType({})) -> Rewrite:
+    """Return what an engine must do to the rows that `census` counted; those with `unknown` values are dropped."""
     published = [_published(quasi, plan.columns[quasi.name]) for quasi in census.quasi]
     relabels = {
         quasi.name: _relabel(quasi, plan.columns[quasi.name], values)
@@ -163,6 +166,7 @@ def rewrite(plan: GlobalPlan, census: Census) -> Rewrite:
         ),
         masked=plan.masked,
         complete=plan.complete,
+        unknown=unknown,
     )
 
 

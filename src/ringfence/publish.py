@@ -19,14 +19,15 @@ import numba
 import numpy
 import pyarrow
 
-import ringfence
 from ringfence.audit.verify import Verdict, verify
+from ringfence.builders import self_contained
 from ringfence.engine import Engine, as_released
-from ringfence.errors import EngineError, RingfenceError
+from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.plan import GlobalPlan
 from ringfence.search.methods import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
+from ringfence.version import __version__
 
 FORMATS = ("csv", "parquet")
 MANIFEST = "ringfence manifest 1"
@@ -36,11 +37,17 @@ class AuditFailed(RingfenceError):
     """A release of our own making did not pass the audit: a bug in Ringfence. Nothing was written."""
 
 
-def check(verdict: Verdict) -> Verdict:
-    """Refuse a release that its audit refuses."""
+def check(verdict: Verdict, decision: Decision) -> Verdict:
+    """Refuse a release that its audit refuses, or that has other rows than were decided on."""
+    expected = decision.metrics["rows"] + (decision.metrics["suppressed"] if decision.plan.masked else 0)
+    if verdict.measured["rows"] != expected:
+        raise AuditFailed(
+            f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing was"
+            " written; unless you changed it, please report this"
+        )
     if not verdict.ok:
         raise AuditFailed(
-            "this release did not pass its audit, so nothing was written; please report this:"
+            "this release did not pass its audit, so nothing was written; unless you changed it, please report this:"
             f" {verdict.findings[0].message}"
         )
     return verdict
@@ -70,16 +77,37 @@ def publish(
             (staged / "private").mkdir()
             release = staged / "public" / f"release.{file_format}"
             engine.write(rows, release, spec.data)
-            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec))
+            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec), decision)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
-            spec.dump(staged / "private/spec.toml")
+            _portable(spec).dump(staged / "private/spec.toml")
             (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
             _move_into_place(staged, folder, [f"release.{other}" for other in FORMATS if other != file_format])
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def write_audited(engine: Engine, rows: ibis.Table, decision: Decision, spec: Spec, target: Path) -> None:
+    """Write a release into one file, which takes its place when it has been read back and has passed its audit."""
+    if target.suffix.lower() not in (".csv", ".parquet"):
+        raise SpecError(f"cannot tell what to write by the name {str(target)!r}; allowed: .csv, .parquet")
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unfinished-") as temporary:
+            staged = Path(temporary) / f"release{target.suffix.lower()}"
+            engine.write(rows, staged, spec.data)
+            check(verify(engine, engine.open(staged, as_released(spec.data)), spec), decision)
+            staged.replace(target)
+    except OSError as error:
+        raise EngineError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+
+
+def _portable(spec: Spec) -> Spec:
+    """Return a specification that runs from anywhere: hierarchies inside it, the source by its full path."""
+    source = None if spec.data.source is None else str(spec.locate(spec.data.source).resolve())
+    data = spec.data.model_copy(update={"source": source})
+    return self_contained(spec).model_copy(update={"data": data})
 
 
 def _move_into_place(staged: Path, folder: Path, outdated: Sequence[str]) -> None:
@@ -120,8 +148,11 @@ def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, i
     metrics = decision.metrics
     return {
         "format": MANIFEST,
-        "versions": {part.__name__: part.__version__ for part in (ringfence, numpy, numba, duckdb, pyarrow)}
-        | {"python": platform.python_version()},
+        "versions": {
+            "ringfence": __version__,
+            "python": platform.python_version(),
+            **{part.__name__: part.__version__ for part in (numpy, numba, duckdb, pyarrow)},
+        },
         "release": {"file": release.name, "sha256": file_hash(release)},
         "spec": public_spec(spec),
         "counts": {

@@ -114,7 +114,7 @@ class Data(Part):
     entity: str | None = None
     weights: str | None = None
     basket_id: str | None = None
-    memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?([KMGT]i?B|%)$")] | None = None
+    memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
 
 
 class FileHierarchy(Part):
@@ -123,6 +123,12 @@ class FileHierarchy(Part):
     file: Name
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     encoding: Name = "utf-8"
+
+
+class PathsHierarchy(Part):
+    """What a file would say, in the specification itself: one list a leaf, from the leaf up to the root."""
+
+    paths: Annotated[list[Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
 
 
 class TreeHierarchy(Part):
@@ -193,6 +199,7 @@ class FanoutHierarchy(Part):
 
 HIERARCHY_KINDS: dict[str, type[Part]] = {
     "file": FileHierarchy,
+    "paths": PathsHierarchy,
     "tree": TreeHierarchy,
     "intervals": IntervalHierarchy,
     "mask": MaskHierarchy,
@@ -224,6 +231,7 @@ def _pick_hierarchy(value: Any) -> Any:
 HierarchySpec: TypeAlias = (
     Literal["flat"]
     | FileHierarchy
+    | PathsHierarchy
     | TreeHierarchy
     | IntervalHierarchy
     | MaskHierarchy
@@ -429,7 +437,7 @@ class Spec(Part):
             raise SpecError(f"there is no specification at {str(path)!r}") from None
         except (OSError, UnicodeDecodeError) as error:
             raise SpecError(f"cannot read the specification {str(path)!r}: {error}") from None
-        spec = cls.loads(text, name=str(path))
+        spec = cls.loads(text.removeprefix("\ufeff"), name=str(path))
         spec._folder = path.parent
         return spec
 
@@ -528,7 +536,7 @@ class Spec(Part):
             attribute = self.attributes[closeness.of or ""]
             if closeness.distance == "ordered" and attribute.order is None and not attribute.numeric:
                 raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
-            fixed = FileHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
+            fixed = FileHierarchy | PathsHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
             if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):
                 raise SpecError(
                     f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file,"

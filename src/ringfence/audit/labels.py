@@ -28,6 +28,7 @@ from ringfence.spec import (
     FileHierarchy,
     IntervalHierarchy,
     MaskHierarchy,
+    PathsHierarchy,
     Spec,
     TreeHierarchy,
 )
@@ -53,7 +54,7 @@ def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
     attribute = spec.attributes[name]
     missing = spec.data.missing == "value"
     match attribute.hierarchy:
-        case FileHierarchy() | TreeHierarchy():
+        case FileHierarchy() | PathsHierarchy() | TreeHierarchy():
             hierarchy = stated_hierarchy(name, spec)
             assert hierarchy is not None, "files and trees are stated"
             return _stated(hierarchy, attribute, missing)

@@ -7,13 +7,14 @@ from math import floor
 
 import numpy as np
 
+from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.metrics import hdm_tallies, measure, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
-from ringfence.recoding import Recoding
+from ringfence.recoding import Recoding, at_level
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
@@ -39,8 +40,9 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     tallied = hdm_tallies(census) if spec.method.metric == "hdm" else []
     roller, models = Roller(census, spaces, tallied), promise(spec, census)
     loss = metric(spec.method.metric, spec, census, roller, spaces, models.least)
-    levels, result = search_levels(census, roller, models, loss, limit=row_limit(spec, census), watch=watch)
-    return _decision(census, spec, models, levels, spaces, result)
+    levels, result = search_levels(census, roller, models, loss, limit=row_limit(spec, census.rows), watch=watch)
+    recodings = [space[level] for space, level in zip(spaces, levels, strict=True)]
+    return decision_for(census, spec, models, levels, recodings, result)
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
@@ -50,35 +52,39 @@ def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG0
         if chosen.get(name, 0) > height:
             raise SpecError(f"method.levels.{name} = {chosen[name]} is above the hierarchy; allowed: 0 to {height}")
     levels = [chosen.get(name, 0) for name in census.names]
-    return _decision(census, spec, promise(spec, census), levels, level_spaces(census), None)
+    recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(census.quasi, levels, strict=True)]
+    return decision_for(census, spec, promise(spec, census), levels, recodings, None)
 
 
 METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {"optimal": _optimal, "levels": _levels}
 
 
-def row_limit(spec: Spec, census: Census) -> int:
+def row_limit(spec: Spec, rows: int) -> int:
     """Return how many rows may be suppressed: the whole part of the share, computed as the decimal that was written."""
-    return floor(Decimal(str(spec.method.suppression_limit)) * census.rows)
+    return floor(Decimal(str(spec.method.suppression_limit)) * rows)
 
 
-def _decision(
+def decision_for(
     census: Census,
     spec: Spec,
     models: Promise,
     levels: Sequence[int],
-    spaces: Sequence[Sequence[Recoding]],
+    recodings: Sequence[Recoding],
     result: SearchResult | None,
+    gone: int = 0,
 ) -> Decision:
-    """Turn levels into a plan: judge its classes once more, and list those that fail."""
-    recodings = [space[level] for space, level in zip(spaces, levels, strict=True)]
+    """Turn recodings into a plan: judge its classes once more, and list those that fail.
+
+    `gone` rows are suppressed already, for other reasons.
+    """
     roller = Roller(census, [[recoding] for recoding in recodings])
     classes = roller.roll(roller.finest, roller.fields([(a, 0) for a in range(len(recodings))]), roller.room())
     suppressed = models.judge(classes)
-    limit = row_limit(spec, census)
-    if suppressed > limit or suppressed == census.rows:
+    rows, limit = census.rows + gone, row_limit(spec, census.rows + gone)
+    if suppressed + gone > limit or suppressed == census.rows:
         raise Unsatisfiable(
-            f"at these levels {suppressed} of {census.rows} rows are in classes that break the promise,"
-            f" and at most {min(limit, census.rows - 1)} may be suppressed"
+            f"to satisfy {models.wording} at these levels, {suppressed + gone} of {rows} rows would have to be"
+            f" suppressed, and at most {min(limit, rows - 1)} may be"
         )
     if not models.rest_holds(classes):
         raise Unsatisfiable("at these levels, the classes that remain are not t-close to what is published of them")
@@ -92,6 +98,7 @@ def _decision(
         suppressed_rows=suppressed,
         masked=spec.method.keep_suppressed and suppressed > 0 and models.holds_as_one(classes, failing),
         complete=tuple(_complete_columns(census, spec)),
+        spec=self_contained(spec).dumps(),
     )
     return Decision(plan, result, measure(census, spec, recodings, models))
 
