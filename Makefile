@@ -35,6 +35,10 @@ test: lint
 test-long: lint
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist loadgroup
 
+# The page of errors, from what the commands print.
+docs/errors.md: $(READY)
+	$(BIN)/python tests/error_cases.py
+
 # The peers that benchmarks compare with want older versions of some libraries: they live in a .venv of their own.
 BENCH := .venv-bench
 $(BENCH)/.ready: pyproject.toml

@@ -80,9 +80,18 @@ class Release:
             )
         return path
 
+    def _headline(self) -> str:
+        return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
+
     def __str__(self) -> str:
-        published, suppressed = self.metrics["rows"], self.metrics["suppressed"]
-        return f"Release of {published:,} rows; {suppressed:,} suppressed\n{self.plan}\n{self.audit}"
+        return f"{self._headline()}\n{self.plan}\n{self.audit}"
+
+    def _repr_html_(self) -> str:
+        from ringfence.markup import paragraph, table
+
+        losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
+        parts = (self.plan._repr_html_(), table(["metric", "value"], losses), self.audit._repr_html_())
+        return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
 def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> Release:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.errors import DataError, SpecError, listed, nearest
-from ringfence.hierarchy import ROOT, Hierarchy, Tree
+from ringfence.hierarchy import MISSING, ROOT, Hierarchy, Tree
 from ringfence.spec import (
     EXACT,
     Attribute,
@@ -41,8 +41,6 @@ Key: TypeAlias = Decimal | dt.date | str
 
 MOST_DIGITS = 60
 """Numbers beyond are taken for something else; within, all arithmetic here is exact."""
-
-MISSING = "a missing value"
 
 SHOWN = 10
 """How many offending values an error lists."""

@@ -300,12 +300,10 @@ def _first_sentence(message: str) -> str:
     where = f"line {line[1]}: " if line else ""
     if "unicode" in message.lower() or "utf-8" in message.lower():
         return f"{where}the file is not valid UTF-8; set data.encoding"
-    for reason in (
-        r"Expected Number of Columns: \d+ Found: \d+",
-        r"Value with unterminated quote found",
-    ):
-        if found := re.search(reason, message):
-            return f"{where}{found[0][0].lower()}{found[0][1:]}"
+    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return f"{where}{found[2]} fields where the first line has {found[1]}"
+    if "unterminated quote" in message:
+        return f"{where}a quote that does not end"
     if "Maximum line size" in message:
         return f"{where}it is too long"
     if line:

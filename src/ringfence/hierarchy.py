@@ -7,19 +7,22 @@ node covers a contiguous range of leaves. `builders` makes hierarchies from what
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 
 import numpy as np
 import numpy.typing as npt
 
 from ringfence.errors import SpecError, listed, suggestion
+from ringfence.markup import paragraph, shortened
 
 Ints = npt.NDArray[np.int32]
 ROOT = "*"
+MISSING = "a missing value"
 Tree = dict[str | None, "Tree"]
 """Children by label, in order; a leaf has none."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
     """A tree of labels, with the highest node that each leaf may be published as.
 
@@ -231,8 +234,24 @@ class Hierarchy:
             ceilings = np.where(marked[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
         return replace(self, ceilings=ceilings)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"Hierarchy({self.leaves} leaves, {len(self.labels) - self.leaves} groups, height {self.height})"
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), *self._lines(self.root, "")])
+
+    def _lines(self, node: int, indent: str, shown: int = 12) -> list[str]:
+        """Draw the tree below a node: its groups one under the other, its leaves on one line."""
+        children = np.flatnonzero(self.parent[: self.root] == node).tolist()
+        groups = [child for child in children if child >= self.leaves]
+        leaves = [self.labels[child] or MISSING for child in children if child < self.leaves]
+        lines = [f"{indent}{self.labels[node]}" + (f": {shortened(leaves, shown)}" if leaves else "")]
+        for group in groups[:shown]:
+            lines += self._lines(group, indent + "  ", shown)
+        return lines + ([f"{indent}  and {len(groups) - shown:,} more groups"] if len(groups) > shown else [])
+
+    def _repr_html_(self) -> str:
+        return f"{paragraph(repr(self), strong=True)}<pre>{escape(str(self))}</pre>"
 
 
 def _with_common_root(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +20,8 @@ from pydantic import TypeAdapter, ValidationError
 from ringfence.builders import label
 from ringfence.census import Census, Quasi
 from ringfence.errors import DataError
-from ringfence.hierarchy import Ints
+from ringfence.hierarchy import MISSING, Ints
+from ringfence.markup import paragraph, shortened, table
 from ringfence.recoding import Recoding
 
 FORMAT = "ringfence plan 1"
@@ -42,6 +44,18 @@ class ColumnPlan:
     def changes_nothing(self) -> bool:
         """Whether every leaf is published as itself."""
         return self.leaves == self.labels
+
+    def blocks(self) -> dict[str, list[str]]:
+        """Return the leaves that are published under each label."""
+        blocks: dict[str, list[str]] = {}
+        for leaf, name in zip(self.leaves, self.labels, strict=True):
+            blocks.setdefault(MISSING if name is None else name, []).append(MISSING if leaf is None else leaf)
+        return blocks
+
+    def __str__(self) -> str:
+        count = len(self.blocks())
+        labels = f"{count:,} label{'s' * (count != 1)} for {len(self.leaves):,} values"
+        return f"level {self.level}, " + ("as it is" if self.changes_nothing else labels)
 
 
 @dataclass(frozen=True)
@@ -111,15 +125,31 @@ class GlobalPlan:
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f"cannot read the plan {str(path)!r}: {error}") from None
 
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of saved plans."""
+        schema = TypeAdapter(cls).json_schema()
+        schema["properties"] = {"format": {"const": FORMAT}, "kind": {"const": "global"}, **schema["properties"]}
+        schema["required"] = ["format", "kind", *schema["required"]]
+        return schema
+
+    def _fate(self) -> str:
+        fate = "masked" if self.masked else "dropped"
+        return f"{self.suppressed_rows:,} rows in {len(self.suppressed):,} classes {fate}"
+
     def __str__(self) -> str:
         lines = ["Global plan"]
         for name, column in self.columns.items():
-            lines.append(
-                f"  {name}: level {column.level}, {len(set(column.labels))} labels for {len(column.leaves)} values"
-            )
-        fate = "masked" if self.masked else "dropped"
-        lines.append(f"  {self.suppressed_rows} rows in {len(self.suppressed)} classes {fate}")
-        return "\n".join(lines)
+            lines.append(f"├─ {name}: {column}")
+            if not column.changes_nothing:
+                blocks = list(column.blocks().items())
+                lines += [f"│  ├─ {label}: {shortened(leaves, 8)}" for label, leaves in blocks[:8]]
+                lines += [f"│  └─ and {len(blocks) - 8:,} more labels"] if len(blocks) > 8 else []
+        return "\n".join([*lines, f"└─ {self._fate()}"])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, column, shortened(list(column.blocks()))) for name, column in self.columns.items()]
+        return table(["attribute", "recoding", "labels"], rows) + paragraph(self._fate())
 
 
 def column_plan(level: int, recoding: Recoding) -> ColumnPlan:

@@ -159,7 +159,7 @@ def csv_columns(path: Path, data: Data) -> list[str]:
     if not line.strip():
         raise DataError(f"{str(path)!r} is empty: its first line should hold the names of its columns")
     if line.count(data.quote) % 2:
-        raise DataError(f"cannot read {str(path)!r}: line 1: value with unterminated quote found")
+        raise DataError(f"cannot read {str(path)!r}: line 1: a quote that does not end")
     names = _split(line.rstrip("\r\n"), data.delimiter, data.quote)
     if "" in names:
         raise DataError(f"column {names.index('') + 1} of {str(path)!r} has no name in the first line")

@@ -592,6 +592,7 @@ def _clause(detail: ErrorDetails) -> str:
         message = f"allowed: {detail['ctx']['expected']}"
     elif detail["type"] == "string_pattern_mismatch":
         message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
+    message = message.replace("Input should be", "allowed:", 1)
     value = detail["input"]
     shown = "" if isinstance(value, Mapping | Part) else f" = {value!r}"
     return f"{key}{shown}: {message[0].lower()}{message[1:]}".removeprefix(": ")

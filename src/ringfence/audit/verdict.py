@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ringfence.markup import paragraph, table
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -65,6 +67,12 @@ class Verdict:
                 *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
             ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = paragraph(str(self).partition("\n")[0], strong=True)
+        found = [(finding.rule, f"{finding.rows:,}", finding) for finding in self.findings]
+        findings = table(["rule", "rows", "finding"], found) if found else ""
+        return head + table(["measured", "value"], self.measured.items()) + findings
 
 
 def some(count: int, what: str) -> str:

@@ -1,0 +1,86 @@
+"""How things show themselves in a notebook and as text."""
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import ringfence as rf
+from ringfence.plan import GlobalPlan
+
+NASTY = '<b>"quoted" & co</b>'
+
+
+class Balanced(HTMLParser):
+    """Checks that every element that is opened is closed, in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def text_of(html: str) -> str:
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    return " ".join(parser.text)
+
+
+@pytest.fixture(scope="module")
+def release() -> rf.Release:
+    table = pa.table({NASTY: ["a", "a", "b", None], "s": ["1", "2", "1", "2"]})
+    flat = {"role": "quasi", "hierarchy": {"tree": {NASTY: ["a", "b"]}}}
+    return rf.anonymize(table, rf.Spec(attributes={NASTY: flat, "s": {"role": "sensitive"}}, privacy={"k": 3}))
+
+
+def test_a_release_shows_plan_losses_and_verdict(release: rf.Release) -> None:
+    shown = text_of(release._repr_html_())
+    for words in ("Release of 3 rows; 1 suppressed", NASTY, "glm", "The promise holds."):
+        assert words in shown
+
+
+def test_names_and_labels_are_escaped(release: rf.Release) -> None:
+    for part in (release, release.plan, release.audit):
+        assert "<b>" not in part._repr_html_()
+
+
+def test_a_plan_is_a_tree_of_labels_and_their_values(release: rf.Release) -> None:
+    assert str(release.plan).splitlines() == [
+        "Global plan",
+        f"├─ {NASTY}: level 1, 2 labels for 3 values",
+        f"│  ├─ {NASTY}: a, b",
+        "│  ├─ a missing value: a missing value",
+        "└─ 1 rows in 1 classes dropped",
+    ]
+
+
+def test_a_hierarchy_is_a_tree_of_groups_and_their_leaves() -> None:
+    paths = [("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")]
+    hierarchy = rf.Hierarchy.from_paths(paths, missing=True)
+    assert str(hierarchy).splitlines()[1:] == ["*: cook, a missing value", "  health: nurse, doctor"]
+    assert repr(hierarchy) == "Hierarchy(4 leaves, 2 groups, height 2)"
+    assert "nurse, doctor" in text_of(hierarchy._repr_html_())
+
+
+def test_a_verdict_with_findings_shows_them(release: rf.Release) -> None:
+    verdict = rf.audit(release.table, release.spec.model_copy(update={"privacy": rf.Spec(
+        attributes={"x": {"role": "quasi"}}, privacy={"k": 9}).privacy}))  # fmt: skip
+    assert "The promise does not hold." in text_of(verdict._repr_html_())
+    assert "fewer than k = 9" in text_of(verdict._repr_html_())
+
+
+def test_the_published_schema_is_that_of_plans() -> None:
+    written = json.loads((Path(__file__).parents[1] / "docs/plan.schema.json").read_text(encoding="utf-8"))
+    assert written == GlobalPlan.schema()
