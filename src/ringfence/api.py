@@ -3,30 +3,25 @@
 Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
 """
 
-import datetime as dt
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    import ibis
-
     from ringfence.audit.verify import Verdict
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan, Rewrite
+    from ringfence.plan import GlobalPlan
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
 
 LATER = {"partition", "homogeneous", "representation", "effort", "ties", "max_group"}
 """Keys of methods that are not there yet."""
-
-Listener = Callable[[str], None]
-"""Told in a few words what is going on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +115,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
     2
     """
     _check_available(spec)
-    diary = _Diary(listener)
-    return _audited(_located(source, spec), spec, _searcher(spec, diary), diary)
+    diary = Diary(listener)
+    return _audited(_located(source, spec), spec, searcher(spec, diary), diary)
 
 
 def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
@@ -140,11 +135,11 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
     saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
     spec = Spec.loads(saved.spec, "the plan's specification")
-    diary = _Diary(None)
-    return _audited(source, spec, _reuser(saved, spec, unknown == "suppress"), diary)
+    diary = Diary(None)
+    return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
 
-def _audited(source: Any, spec: Spec, decide: "Decider", diary: "_Diary") -> Release:
+def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, check_columns
@@ -162,7 +157,7 @@ def _audited(source: Any, spec: Spec, decide: "Decider", diary: "_Diary") -> Rel
     return Release(table, made.decision, verdict, spec, made.incomplete, tuple(diary.lines))
 
 
-def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: "Decider") -> "tuple[Any, Made]":
+def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
     """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
     import numpy as np
     import pyarrow as pa
@@ -191,11 +186,11 @@ def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> 
     from ringfence.publish import publish
 
     _check_available(spec)
-    diary = _Diary(listener)
+    diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
         rows = engine.open(source, spec.data)
-        made = _searcher(spec, diary)(engine, rows, check_columns(rows.columns, spec))
+        made = searcher(spec, diary)(engine, rows, check_columns(rows.columns, spec))
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
@@ -269,87 +264,6 @@ def _with_manifest(verdict: "Verdict", release: Path) -> "Verdict":
         example={},
     )
     return replace(verdict, ok=False, findings=(*verdict.findings, changed))
-
-
-class _Diary:
-    """Keeps what happened when, and passes it on."""
-
-    def __init__(self, listener: Listener | None) -> None:
-        self.lines: list[str] = []
-        self._listener = listener
-
-    def __call__(self, event: str) -> None:
-        now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
-        self.lines.append(f"{now} {event}")
-        self.tell(event)
-
-    def tell(self, event: str) -> None:
-        """Pass an event on without keeping it."""
-        if self._listener is not None:
-            self._listener(event)
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """Rows as they are to be released, the columns whose values change, the decision, and the incomplete rows gone."""
-
-    rows: "ibis.Table"
-    changed: list[str]
-    decision: "Decision"
-    incomplete: int
-
-
-Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
-"""Counts rows, decides, and describes the release with these columns."""
-
-
-def _searcher(spec: Spec, diary: _Diary) -> Decider:
-    """Decide by the method that a specification asks for."""
-
-    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census import counted_columns, take_census
-        from ringfence.engine import ROWS
-        from ringfence.plan import rewrite
-        from ringfence.search.methods import decide
-        from ringfence.search.progress import Watch
-
-        diary("counting the rows")
-        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
-        diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-        decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
-        diary("rewriting the rows")
-        return _made(engine, rows, columns, decision, rewrite(decision.plan, census), census.incomplete)
-
-    return decide_on
-
-
-def _reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
-    """Decide by a plan that there is."""
-
-    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census import counted_columns
-        from ringfence.engine import ROWS
-        from ringfence.plan import rewrite
-        from ringfence.search.reuse import reuse_plan
-
-        counted = engine.count(rows, counted_columns(spec))
-        reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        changes = rewrite(reused.decision.plan, reused.census, reused.unknown)
-        return _made(engine, rows, columns, reused.decision, changes, reused.census.incomplete)
-
-    return decide_on
-
-
-def _made(
-    engine: "Engine",
-    rows: "ibis.Table",
-    columns: Sequence[str],
-    decision: "Decision",
-    changes: "Rewrite",
-    incomplete: int,
-) -> Made:
-    changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
-    return Made(engine.recode(rows, changes, columns), changed, decision, incomplete)
 
 
 def _located(source: Any, spec: Spec) -> Any:

@@ -17,6 +17,7 @@ import typer
 
 from ringfence import api
 from ringfence.errors import EngineError, RingfenceError, Unsatisfiable
+from ringfence.jobs import Listener
 from ringfence.spec import Spec
 
 app = typer.Typer(
@@ -186,7 +187,7 @@ def _print_json(content: Any) -> None:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[api.Listener | None]:
+def _progress(quiet: bool) -> Iterator[Listener | None]:
     """Yield a listener that shows on a terminal what is going on; None where nobody looks."""
     if quiet or not sys.stderr.isatty():
         yield None

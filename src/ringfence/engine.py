@@ -8,6 +8,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from random import SystemRandom
 from typing import Any, Self
 
 import ibis
@@ -126,7 +127,8 @@ class Engine:
             else:
                 rows = self._relabel(rows, name, relabel)
         rows = self._suppress(rows.select(*columns), plan)
-        # The order of the input must not show. DuckDB's generator is seeded by the operating system's entropy.
+        # The order of the input must not show: it is drawn anew, from the operating system's entropy.
+        self._duckdb.execute("SELECT setseed(?)", [SystemRandom().uniform(-1, 1)])
         return rows.order_by(ibis.random())
 
     def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
