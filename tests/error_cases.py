@@ -147,14 +147,14 @@ CASES: dict[str, list[ErrorCase]] = {
             "A value that the plan does not know",
             command="ringfence apply out/private/plan.json new.csv -o again.csv",
             files={"new.csv": PEOPLE.replace("31", "77")},
-            before=RUN,
+            before=f"{RUN} --no-report",
         ),
         ErrorCase(
             "Rows that cannot keep the plan's promise",
             ("k = 2", "k = 2\n[method]\nsuppression = 0.1"),
             command="ringfence apply out/private/plan.json new.csv -o again.csv",
             files={"new.csv": "age,city,illness\n31,Oslo,flu\n44,Voss,flu\n"},
-            before=RUN,
+            before=f"{RUN} --no-report",
         ),
     ],
     "The command": [

@@ -103,7 +103,7 @@ def saved(tmp_path: Path) -> Path:
     attributes = {**SPEC.model_dump(by_alias=True, exclude_unset=True)["attributes"]}
     attributes["city"] = {"role": "quasi", "hierarchy": {"file": "city.csv"}}
     spec = with_parts(SPEC, attributes=attributes).at(tmp_path)
-    rf.anonymize(OLD, spec).save(tmp_path / "out")
+    rf.anonymize(OLD, spec).save(tmp_path / "out", report=False)
     (tmp_path / "city.csv").unlink()
     return tmp_path
 

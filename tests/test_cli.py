@@ -125,7 +125,7 @@ class Desk:
 
     def run(self, *options: object) -> Outcome:
         """Anonymize the table."""
-        return self.ring("run", self.spec, "-o", self.out, *options)
+        return self.ring("run", self.spec, "-o", self.out, "--no-report", *options)
 
     def audit(self, *options: object, release: Path | None = None) -> Outcome:
         """Judge the release."""
@@ -937,14 +937,14 @@ def process(*arguments: object, **environment: str) -> subprocess.CompletedProce
 
 def test_a_process_writes_results_to_stdout_and_nothing_to_stderr(desk: Desk) -> None:
     desk.put()
-    finished = process("run", desk.spec, "-o", desk.out, "--json")
+    finished = process("run", desk.spec, "--no-report", "-o", desk.out, "--json")
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert json.loads(finished.stdout)["verdict"]["ok"] is True
 
 
 def test_a_process_writes_errors_to_stderr_and_nothing_to_stdout(desk: Desk) -> None:
     desk.put(privacy="k = 9")
-    finished = process("run", desk.spec, "-o", desk.out)
+    finished = process("run", desk.spec, "--no-report", "-o", desk.out)
     assert (finished.returncode, finished.stdout) == (3, b"")
     assert finished.stderr.startswith(b"error: ")
     assert finished.stderr.count(b"\n") == 1
@@ -952,7 +952,7 @@ def test_a_process_writes_errors_to_stderr_and_nothing_to_stdout(desk: Desk) -> 
 
 def test_a_terminal_that_knows_ascii_only_does_not_stop_a_run(desk: Desk) -> None:
     desk.put("年齢,b\n若い,1\n若い,2\n", TWO.replace("a =", '"年齢" ='))
-    finished = process("run", desk.spec, "-o", desk.out, PYTHONIOENCODING="ascii")
+    finished = process("run", desk.spec, "--no-report", "-o", desk.out, PYTHONIOENCODING="ascii")
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert b"The promise holds." in finished.stdout
     assert desk.rows()[0]["年齢"] == "若い"

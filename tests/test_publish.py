@@ -87,11 +87,20 @@ def test_a_saved_release_has_the_files_of_the_design_and_no_others(release: rf.R
     assert path == tmp_path / "new/folder/public/release.csv"
     assert {entry.name for entry in (tmp_path / "new/folder").iterdir()} == {"public", "private"}
     assert {entry.name for entry in path.parent.iterdir()} == PUBLIC
-    assert {entry.name for entry in (tmp_path / "new/folder/private").iterdir()} == PRIVATE
+    assert {entry.name for entry in (tmp_path / "new/folder/private").iterdir()} == {*PRIVATE, "report.html"}
+    assert "The promise holds" in (tmp_path / "new/folder/private/report.html").read_text(encoding="utf-8")
+
+
+def test_charts_are_saved_on_request_and_go_with_their_report(release: rf.Release, tmp_path: Path) -> None:
+    release.save(tmp_path, plots=True)
+    charts = {entry.suffix for entry in (tmp_path / "private/plots").iterdir()}
+    assert charts == {".png", ".svg"}
+    release.save(tmp_path, report=False)
+    assert {entry.name for entry in (tmp_path / "private").iterdir()} == PRIVATE
 
 
 def test_private_files_say_what_was_decided_asked_and_found(release: rf.Release, tmp_path: Path) -> None:
-    release.save(tmp_path)
+    release.save(tmp_path, report=False)
     private = tmp_path / "private"
     assert GlobalPlan.load(private / "plan.json") == release.plan
     assert rf.Spec.load(private / "spec.toml") == SPEC
@@ -100,7 +109,7 @@ def test_private_files_say_what_was_decided_asked_and_found(release: rf.Release,
 
 
 def test_a_release_is_saved_row_by_row(release: rf.Release, tmp_path: Path) -> None:
-    path = release.save(tmp_path)
+    path = release.save(tmp_path, report=False)
     saved = pd.read_csv(path, dtype=str, keep_default_na=False)
     assert list(saved.columns) == release.table.column_names == PEOPLE.column_names[1:]
     assert saved.to_dict("records") == [
@@ -109,7 +118,7 @@ def test_a_release_is_saved_row_by_row(release: rf.Release, tmp_path: Path) -> N
 
 
 def test_a_path_may_be_text(release: rf.Release, tmp_path: Path) -> None:
-    assert release.save(str(tmp_path)).is_file()
+    assert release.save(str(tmp_path), report=False).is_file()
 
 
 def test_parquet_keeps_types(tmp_path: Path) -> None:
@@ -127,7 +136,7 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
         attributes={"age": {"role": "quasi", "hierarchy": "flat"}, "born": {"role": "quasi", "hierarchy": "flat"}},
         privacy={"k": 2},
     )
-    path = rf.anonymize(table, spec).save(tmp_path, "parquet")
+    path = rf.anonymize(table, spec).save(tmp_path, "parquet", report=False)
     assert path.name == "release.parquet"
     saved = pq.read_table(path)
     assert saved.schema.types == table.schema.types
@@ -145,7 +154,7 @@ def test_a_release_of_any_kind_of_table_can_be_saved(kind: str, tmp_path: Path) 
         "arrow": lambda table: table,
     }
     for file_format in ("csv", "parquet"):
-        path = rf.anonymize(makers[kind](PEOPLE), SPEC).save(tmp_path, file_format)
+        path = rf.anonymize(makers[kind](PEOPLE), SPEC).save(tmp_path, file_format, report=False)
         assert rf.audit(path, SPEC).ok
         assert manifest_of(path)["counts"]["rows read"] == 6
 
@@ -174,7 +183,7 @@ def test_whole_numbers_that_gaps_made_floats_can_be_saved(
             privacy={"k": 2},
             method={"name": "levels", "levels": {"children": level}, "suppression": 1, "keep_suppressed": keep},
         )
-        path = rf.anonymize(table, spec).save(tmp_path, file_format)
+        path = rf.anonymize(table, spec).save(tmp_path, file_format, report=False)
         assert rf.audit(path, spec).ok
 
 
@@ -189,19 +198,19 @@ def test_sensitive_numbers_are_judged_in_files_as_in_memory(file_format: str, tm
         privacy={"l": 2, "t": [{"value": 0.5, "distance": "hierarchical"}, {"value": 0.5, "distance": "ordered"}]},
     )
     release = rf.anonymize(pd.DataFrame({"q": list("aabb"), "s": [1.0, 2.0, 3.0, None]}), spec)
-    assert rf.audit(release.save(tmp_path, file_format), spec) == release.audit
+    assert rf.audit(release.save(tmp_path, file_format, report=False), spec) == release.audit
 
 
 @pytest.mark.parametrize("hierarchy", ["flat", {"intervals": [5]}, {"tree": {"none": ["0"], "some": ["1"]}}], ids=str)
 def test_a_zero_with_a_sign_is_a_zero(hierarchy: Any, tmp_path: Path) -> None:
     spec = rf.Spec(attributes={"x": {"role": "quasi", "hierarchy": hierarchy}}, privacy={"k": 2})
-    path = rf.anonymize(pa.table({"x": [0.0, -0.0, 1.0, 1.0]}), spec).save(tmp_path)
+    path = rf.anonymize(pa.table({"x": [0.0, -0.0, 1.0, 1.0]}), spec).save(tmp_path, report=False)
     assert "-0" not in path.read_text()
 
 
 def test_an_unknown_format_is_refused(release: rf.Release, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"xlsx.*csv, parquet"):
-        release.save(tmp_path, "xlsx")
+        release.save(tmp_path, "xlsx", report=False)
     assert contents(tmp_path) == {}
 
 
@@ -209,7 +218,7 @@ def test_a_table_that_was_changed_for_the_worse_is_not_saved(tmp_path: Path) -> 
     release = rf.anonymize(PEOPLE.to_pandas(), SPEC)
     release.table.loc[0, "town"] = "Quimper"
     with pytest.raises(RingfenceError, match="audit"):
-        release.save(tmp_path)
+        release.save(tmp_path, report=False)
     assert contents(tmp_path) == {}
 
 
@@ -225,7 +234,7 @@ def test_releases_plans_and_verdicts_can_be_printed(release: rf.Release) -> None
 
 
 def test_the_manifest_says_what_may_be_known(release: rf.Release, tmp_path: Path) -> None:
-    path = release.save(tmp_path)
+    path = release.save(tmp_path, report=False)
     manifest = manifest_of(path)
     assert manifest["release"] == {"file": "release.csv", "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
     assert {"ringfence", "python", "duckdb"} <= manifest["versions"].keys()
@@ -254,7 +263,7 @@ def test_the_manifest_shows_no_value_of_the_data_no_path_and_no_seed(tmp_path: P
     pq.write_table(PEOPLE, folder / "secret source.parquet")
     parts = SPEC.model_dump(by_alias=True, exclude_unset=True)
     spec = rf.Spec(**{**parts, "data": {**parts["data"], "source": "secret source.parquet"}}).at(folder)
-    path = api.run(spec, folder / "out").table
+    path = api.run(spec, folder / "out", report=False).table
     text = (path.parent / "manifest.json").read_text(encoding="utf-8")
     hidden = {spelling for column in PEOPLE.columns for value in column.to_pylist() for spelling in raw_texts(value)}
     hidden |= {"Brittany", "Norway", "4444.5", "7777.5", "unbekannt", str(SEED), "secret", str(tmp_path), "1961-05"}
@@ -272,7 +281,7 @@ def test_the_manifest_shows_no_label_of_a_hierarchy_file_or_of_levels_by_value(t
         privacy={"k": 2},
         method={"name": "levels", "levels": {"town": 1}, "suppression": 0.5},
     ).at(tmp_path)
-    path = rf.anonymize(pa.table({"town": ["Quimper", "Roscoff", "Tromsø"]}), spec).save(tmp_path / "out")
+    path = rf.anonymize(pa.table({"town": ["Quimper", "Roscoff", "Tromsø"]}), spec).save(tmp_path / "out", report=False)
     text = (path.parent / "manifest.json").read_text(encoding="utf-8")
     assert [word for word in ("Quimper", "Roscoff", "Tromsø", "Brittany", "Norway", "secret") if word in text] == []
 
@@ -295,7 +304,7 @@ def test_the_manifest_says_what_became_of_suppressed_rows(
         method={"name": "levels", "levels": {"q": 0}, "suppression": 1, "keep_suppressed": keep},
     )
     release = rf.anonymize(pa.table({"q": values}), spec)
-    path = release.save(tmp_path)
+    path = release.save(tmp_path, report=False)
     manifest = manifest_of(path)
     assert manifest["suppressed rows"].startswith(fate)
     assert ("masked" in manifest["suppressed rows"]) == (keep and fate != "none")
@@ -311,7 +320,7 @@ def test_the_manifest_counts_rows_that_missed_a_value_apart(tmp_path: Path) -> N
         attributes={"q": {"role": "quasi", "hierarchy": "flat"}},
         privacy={"k": 2},
     )
-    path = rf.anonymize(pa.table({"q": ["a", "a", None, "b"]}), spec).save(tmp_path)
+    path = rf.anonymize(pa.table({"q": ["a", "a", None, "b"]}), spec).save(tmp_path, report=False)
     assert manifest_of(path)["counts"] == {
         "rows read": 4,
         "rows with missing values removed": 1,
@@ -328,7 +337,7 @@ def test_the_manifest_counts_rows_that_missed_a_value_apart(tmp_path: Path) -> N
 def folder(tmp_path: Path) -> Path:
     """A folder with a table, and the release of a first run."""
     pq.write_table(PEOPLE, tmp_path / "people.parquet")
-    api.run(spec_with(tmp_path), tmp_path / "out")
+    api.run(spec_with(tmp_path), tmp_path / "out", report=False)
     return tmp_path
 
 
@@ -340,7 +349,7 @@ def spec_with(folder: Path, **parts: Any) -> rf.Spec:
 
 def test_a_second_run_takes_the_place_of_the_first(folder: Path) -> None:
     before = contents(folder / "out")
-    api.run(spec_with(folder, privacy={"k": 3}), folder / "out")
+    api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     after = contents(folder / "out")
     assert after.keys() == before.keys()
     assert manifest_of(folder / "out/public/release.parquet")["spec"]["privacy"] == {"k": 3}
@@ -349,22 +358,22 @@ def test_a_second_run_takes_the_place_of_the_first(folder: Path) -> None:
 
 
 def test_a_release_in_another_format_takes_the_place_of_the_first(folder: Path, release: rf.Release) -> None:
-    release.save(folder / "out", "csv")
+    release.save(folder / "out", "csv", report=False)
     assert {entry.name for entry in (folder / "out/public").iterdir()} == PUBLIC
-    release.save(folder / "out", "parquet")
+    release.save(folder / "out", "parquet", report=False)
     assert {entry.name for entry in (folder / "out/public").iterdir()} == {"release.parquet", "manifest.json"}
 
 
 def test_files_of_others_in_the_folder_stay(folder: Path) -> None:
     (folder / "out/notes.txt").write_text("mine")
     (folder / "out/public/readme.txt").write_text("mine")
-    api.run(spec_with(folder), folder / "out")
+    api.run(spec_with(folder), folder / "out", report=False)
     assert (folder / "out/notes.txt").read_text() == "mine"
     assert (folder / "out/public/readme.txt").read_text() == "mine"
 
 
 def test_the_run_of_a_file_tells_where_the_release_lies(folder: Path) -> None:
-    release = api.run(spec_with(folder), folder / "out")
+    release = api.run(spec_with(folder), folder / "out", report=False)
     assert release.table == folder / "out/public/release.parquet"
     assert release.audit.ok
     assert "The promise holds." in str(release)
@@ -392,10 +401,10 @@ def test_the_run_of_a_file_tells_where_the_release_lies(folder: Path) -> None:
 def test_a_run_that_fails_changes_nothing(folder: Path, parts: dict[str, Any], error: type[RingfenceError]) -> None:
     before = contents(folder)
     with pytest.raises(error):
-        api.run(spec_with(folder, **parts), folder / "out")
+        api.run(spec_with(folder, **parts), folder / "out", report=False)
     assert contents(folder) == before
     with pytest.raises(error):
-        api.run(spec_with(folder, **parts), folder / "elsewhere")
+        api.run(spec_with(folder, **parts), folder / "elsewhere", report=False)
     assert contents(folder) == before
 
 
@@ -406,7 +415,7 @@ def test_a_release_that_fails_its_audit_changes_nothing(folder: Path, monkeypatc
     before = contents(folder)
     monkeypatch.setattr("ringfence.publish.verify", refuse)
     with pytest.raises(RingfenceError, match="planted"):
-        api.run(spec_with(folder, privacy={"k": 3}), folder / "out")
+        api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before
 
 
@@ -417,7 +426,7 @@ def test_a_run_that_is_interrupted_changes_nothing(folder: Path, monkeypatch: py
     before = contents(folder)
     monkeypatch.setattr("ringfence.publish.verify", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        api.run(spec_with(folder, privacy={"k": 3}), folder / "out")
+        api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before
 
 
@@ -427,7 +436,7 @@ def test_files_that_cannot_be_replaced_leave_all_others_as_they_were(folder: Pat
     (folder / "out" / place / "mine").mkdir(parents=True)
     before = contents(folder)
     with pytest.raises(EngineError, match="out"):
-        api.run(spec_with(folder, privacy={"k": 3}), folder / "out")
+        api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before
 
 
@@ -437,21 +446,21 @@ def test_a_file_where_a_folder_should_be_leaves_all_others_as_they_were(folder: 
     (folder / "out" / place).write_text("mine")
     before = contents(folder)
     with pytest.raises(EngineError, match="out"):
-        api.run(spec_with(folder, privacy={"k": 3}), folder / "out")
+        api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before
 
 
 def test_a_folder_that_cannot_be_made_is_refused(folder: Path, release: rf.Release) -> None:
     for place in (folder / "people.parquet", folder / "people.parquet" / "below"):
         with pytest.raises(EngineError, match=r"people\.parquet"):
-            release.save(place)
+            release.save(place, report=False)
 
 
 # The audit of files
 
 
 def test_a_file_that_was_changed_is_not_the_one_of_its_manifest(release: rf.Release, tmp_path: Path) -> None:
-    path = release.save(tmp_path)
+    path = release.save(tmp_path, report=False)
     assert rf.audit(path, SPEC) == rf.audit(str(path), SPEC)
     path.write_bytes(path.read_bytes() + b"\n")
     verdict = rf.audit(path, SPEC)
@@ -461,7 +470,7 @@ def test_a_file_that_was_changed_is_not_the_one_of_its_manifest(release: rf.Rele
 
 
 def test_a_manifest_of_another_file_says_nothing(release: rf.Release, tmp_path: Path) -> None:
-    path = release.save(tmp_path)
+    path = release.save(tmp_path, report=False)
     other = path.with_name("other.csv")
     other.write_bytes(path.read_bytes() + b"\n")
     assert rf.audit(other, SPEC).ok
@@ -469,4 +478,8 @@ def test_a_manifest_of_another_file_says_nothing(release: rf.Release, tmp_path: 
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_the_audit_of_the_file_is_the_audit_of_the_table(release: rf.Release, file_format: str, tmp_path: Path) -> None:
-    assert rf.audit(release.save(tmp_path, file_format), SPEC) == release.audit == rf.audit(release.table, SPEC)
+    assert (
+        rf.audit(release.save(tmp_path, file_format, report=False), SPEC)
+        == release.audit
+        == rf.audit(release.table, SPEC)
+    )

@@ -4,6 +4,7 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,15 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
-from ringfence.spec import Spec
+from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
     from ringfence.audit.verify import Verdict
+    from ringfence.census import Census
+    from ringfence.draft import Draft
     from ringfence.engine import Engine
     from ringfence.plan import GlobalPlan
+    from ringfence.report import Report
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
 
+TEXT_FILES = (".csv", ".tsv", ".txt")
 LATER = {"partition", "homogeneous", "representation", "effort", "ties", "max_group"}
 """Keys of methods that are not there yet."""
 
@@ -32,7 +37,7 @@ class Release:
     decision: "Decision" = field(repr=False)
     audit: "Verdict"
     spec: Spec = field(repr=False)
-    incomplete: int = 0
+    census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -50,12 +55,23 @@ class Release:
         """How well the search can vouch for the plan; None where nothing was searched."""
         return self.decision.search
 
-    def save(self, folder: str | Path, file_format: str = "csv") -> Path:
+    @property
+    def incomplete(self) -> int:
+        """How many rows were left out because they miss a value."""
+        return self.census.incomplete
+
+    def report(self) -> "Report":
+        """Return a page for the people who answer for the release. May show values of the original."""
+        from ringfence.report import build_report
+
+        return build_report(self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete)
+
+    def save(self, folder: str | Path, file_format: str = "csv", *, report: bool = True, plots: bool = False) -> Path:
         """Write the release into a folder: what may be published under `public`, what may not under `private`.
 
-        `file_format` is "csv" or "parquet". The file is read back and audited before it takes its place. Files of an
-        earlier run are replaced when everything is ready, or, if anything fails, not at all. Returns the release's
-        path.
+        `file_format` is "csv" or "parquet"; `report` makes the page, `plots` saves its charts as PNG and SVG too. The
+        file is read back and audited before it takes its place. Files of an earlier run are replaced when everything is
+        ready, or, if anything fails, not at all. Returns the release's path.
         """
         from ringfence.engine import Engine
         from ringfence.publish import FORMATS, publish
@@ -68,10 +84,12 @@ class Release:
                 engine.open(self.table, self.spec.data),
                 self.decision,
                 self.spec,
+                self.census,
                 Path(folder),
                 file_format=file_format,
-                incomplete=self.incomplete,
                 log=self.log,
+                report=report,
+                plots=plots,
             )
         return path
 
@@ -154,7 +172,7 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
             table, made = _rewrite_in_memory(engine, source, spec, decide)
         diary("auditing the release")
         verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
-    return Release(table, made.decision, verdict, spec, made.incomplete, tuple(diary.lines))
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines))
 
 
 def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
@@ -168,7 +186,8 @@ def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decide
 
     table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
-    needed = table.select(counted_columns(spec)).append_column(POSITION, pa.array(np.arange(table.num_rows)))
+    looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive")]))
+    needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
     made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi")])
     fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
@@ -176,7 +195,14 @@ def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decide
     return assemble(kind, table, columns, positions, fetched.select(made.changed)), made
 
 
-def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> Release:
+def run(
+    spec: Spec,
+    folder: str | Path,
+    *,
+    report: bool = True,
+    plots: bool = False,
+    listener: Listener | None = None,
+) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
@@ -197,12 +223,14 @@ def run(spec: Spec, folder: str | Path, *, listener: Listener | None = None) -> 
             made.rows,
             made.decision,
             spec,
+            made.census,
             Path(folder),
-            file_format="csv" if source.suffix.lower() in (".csv", ".tsv", ".txt") else "parquet",
-            incomplete=made.incomplete,
+            file_format="csv" if source.suffix.lower() in TEXT_FILES else "parquet",
             log=diary.lines,
+            report=report,
+            plots=plots,
         )
-    return Release(path, made.decision, verdict, spec, made.incomplete, tuple(diary.lines))
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines))
 
 
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
@@ -215,6 +243,19 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
         rows = engine.open(release.table, release.spec.data)
         write_audited(engine, rows, release.decision, release.spec, target)
     return replace(release, table=target)
+
+
+def draft(path: Path, folder: Path = Path()) -> "Draft":
+    """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
+    from ringfence.draft import draft_spec, guess_data
+    from ringfence.engine import Engine
+
+    if not path.is_file():
+        raise DataError(f"there is no file {str(path)!r}")
+    data = guess_data(path) if path.suffix.lower() in TEXT_FILES else Data()
+    with Engine(data) as engine:
+        source = os.path.relpath(path.resolve(), folder.resolve())
+        return draft_spec(engine, engine.open(path, data), data, source)
 
 
 def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":

@@ -10,13 +10,14 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ringfence import api
-from ringfence.errors import EngineError, RingfenceError, Unsatisfiable
+from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiable
 from ringfence.jobs import Listener
 from ringfence.spec import Spec
 
@@ -66,15 +67,40 @@ def demo(
 
 
 @app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The specification to write, a TOML file.")],
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Look at a file and draft a specification: guessed roles with reasons, hierarchies that fit."""
+    if output.exists() and not force:
+        raise SpecError(f"{str(output)!r} is there already; --force writes over it")
+    with _progress(json_):
+        draft = api.draft(data, output.parent)
+    try:
+        output.write_text(draft.toml, encoding="utf-8")
+    except OSError as error:
+        raise EngineError(f"cannot write {str(output)!r}: {error.strerror or error}") from error
+    if json_:
+        _print_json({"spec": str(output), "columns": [asdict(column) for column in draft.columns]})
+        return
+    print(f"{draft}\n\nThe draft is in {output}. Check the roles, then:\n  ringfence run {output} -o DIR")
+
+
+@app.command()
 def run(
     spec: Annotated[Path, typer.Argument(help="The specification, a TOML file.")],
     output: Out,
+    report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
+    plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
-        release = api.run(Spec.load(spec), output, listener=listener)
+        release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener)
     if json_:
         _print_json(_release_json(release))
     else:
@@ -239,5 +265,7 @@ def _show_release(release: api.Release) -> None:
             f"search: {proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
         )
     print(f"\n{release.audit}")
+    private = Path(release.table).parent.parent / "private"
+    page = private / "report.html"
     print(f"\nto publish:       {Path(release.table).parent}")
-    print(f"to keep private:  {Path(release.table).parent.parent / 'private'}")
+    print(f"to keep private:  {private}" + (f" (open {page} in a browser)" if page.exists() else ""))

@@ -8,14 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ringfence.errors import DataError
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
     import ibis
 
+    from ringfence.census import Census
     from ringfence.engine import Engine
     from ringfence.plan import GlobalPlan, Rewrite
     from ringfence.search.methods import Decision
+
+MOST_VALUES = 2_000
+"""Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
 
 Listener = Callable[[str], None]
 """Told in a few words what is going on."""
@@ -41,12 +46,15 @@ class Diary:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """Rows as they are to be released, the columns whose values change, the decision, and the incomplete rows gone."""
+    """Rows as they are to be released, the columns whose values change, the decision, and what it was taken on.
+
+    `census` has also counted the sensitive attributes that no model looks at, for the evidence in a report.
+    """
 
     rows: "ibis.Table"
     changed: list[str]
     decision: "Decision"
-    incomplete: int
+    census: "Census"
 
 
 Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
@@ -68,7 +76,8 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        return _made(engine, rows, columns, decision, rewrite(decision.plan, census), census.incomplete)
+        changes, evidence = rewrite(decision.plan, census), _with_evidence(engine, rows, spec, census)
+        return _made(engine, rows, columns, decision, changes, evidence)
 
     return decide_on
 
@@ -85,7 +94,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         counted = engine.count(rows, counted_columns(spec))
         reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
         changes = rewrite(reused.decision.plan, reused.census, reused.unknown)
-        return _made(engine, rows, columns, reused.decision, changes, reused.census.incomplete)
+        return _made(engine, rows, columns, reused.decision, changes, reused.census)
 
     return decide_on
 
@@ -96,7 +105,26 @@ def _made(
     columns: Sequence[str],
     decision: "Decision",
     changes: "Rewrite",
-    incomplete: int,
+    census: "Census",
 ) -> Made:
     changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
-    return Made(engine.recode(rows, changes, columns), changed, decision, incomplete)
+    return Made(engine.recode(rows, changes, columns), changed, decision, census)
+
+
+def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Census") -> "Census":
+    """Return a census that has also counted the sensitive attributes that no model looks at, unless of many values."""
+    from ringfence.census import counted_columns, take_census
+    from ringfence.engine import ROWS
+
+    counted = counted_columns(spec)
+    others = [name for name in spec.of_role("sensitive") if name not in counted]
+    if not others:
+        return census
+    values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in others]))
+    few = [name for name in others if values[name][0].as_py() <= MOST_VALUES]
+    if not few:
+        return census
+    try:
+        return take_census(engine.count(rows, [*counted, *few]), spec, ROWS)
+    except DataError:  # what no model looks at may hold what it likes
+        return census

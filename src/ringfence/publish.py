@@ -5,6 +5,7 @@ public/   release.csv or release.parquet, manifest.json: made to be published
 private/  plan.json, audit.json, spec.toml, log.txt: may show values of the original
 """
 
+import contextlib
 import hashlib
 import json
 import platform
@@ -21,6 +22,7 @@ import pyarrow
 
 from ringfence.audit.verify import Verdict, verify
 from ringfence.builders import self_contained
+from ringfence.census import Census
 from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.plan import GlobalPlan
@@ -58,11 +60,13 @@ def publish(
     rows: ibis.Table,
     decision: Decision,
     spec: Spec,
+    census: Census,
     folder: Path,
     *,
     file_format: str,
-    incomplete: int,
     log: Sequence[str],
+    report: bool,
+    plots: bool,
 ) -> tuple[Path, Verdict]:
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
@@ -78,10 +82,17 @@ def publish(
             release = staged / "public" / f"release.{file_format}"
             engine.write(rows, release, spec.data)
             verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec), decision)
-            _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, incomplete))
+            _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
             _portable(spec).dump(staged / "private/spec.toml")
+            if report or plots:
+                from ringfence.report import build_report
+
+                page = build_report(census, decision, verdict, spec, incomplete=census.incomplete)
+                page.save(staged / "private/report.html")
+                if plots:
+                    page.save_plots(staged / "private/plots")
             (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
             _move_into_place(staged, folder, [f"release.{other}" for other in FORMATS if other != file_format])
     except OSError as error:
@@ -116,8 +127,9 @@ def _move_into_place(staged: Path, folder: Path, outdated: Sequence[str]) -> Non
     What was there is set aside first, and put back if anything fails. `outdated` are public files without a successor.
     """
     aside = staged / "aside"
-    new = [part.relative_to(staged) for part in sorted(staged.glob("*/*"))]
-    old = [*new, *(Path("public") / name for name in outdated)]
+    new = [part.relative_to(staged) for part in sorted(staged.rglob("*")) if part.is_file()]
+    drawn = [part.relative_to(folder) for part in sorted(folder.glob("private/plots/*")) if part.is_file()]
+    old = dict.fromkeys([*new, Path("private/report.html"), *drawn, *(Path("public") / name for name in outdated)])
     moved: list[tuple[Path, Path]] = []
 
     def move(source: Path, target: Path) -> None:
@@ -137,6 +149,8 @@ def _move_into_place(staged: Path, folder: Path, outdated: Sequence[str]) -> Non
         for target, source in reversed(moved):
             target.replace(source)
         raise
+    with contextlib.suppress(OSError):  # left empty by a run without plots, or not there
+        (folder / "private" / "plots").rmdir()
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

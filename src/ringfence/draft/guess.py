@@ -1,0 +1,130 @@
+"""How a text file is written: its encoding, its delimiter, and what stands for a missing value."""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ringfence.errors import DataError
+from ringfence.spec import Data
+
+SAMPLE = 1 << 18
+CHUNK = 1 << 20
+DELIMITERS = (",", ";", "\t", "|")
+TEXT_FILES = (".csv", ".tsv", ".txt")
+
+ALWAYS_MISSING = ("?", "*", "N/A", "n/a", "#N/A", "null", "NULL", "NaN", "nan")
+"""Words that stand for a missing value wherever they are rare."""
+
+PERHAPS_MISSING = ("NA", "na", "-", "--", ".", "None", "none", "missing", "unknown")
+"""Words that do so only among numbers or dates: elsewhere they may be values, and NA may be Namibia."""
+
+
+def guess_data(path: Path) -> Data:
+    """Return how a text file is to be read; for files of other kinds, what there is to say without looking.
+
+    The encoding is UTF-16 where the file begins so, UTF-8 where all of it is valid UTF-8, else that of Western Europe.
+    The rest is found out from the first records: the delimiter that gives each the most fields, and the same number of
+    them, and words for missing values that stand in a few cells of otherwise clean columns.
+    """
+    if path.suffix.lower() not in TEXT_FILES:
+        return Data()
+    try:
+        encoding = _encoding(path)
+        with path.open(encoding="utf-8-sig" if encoding == "utf-8" else encoding, newline="") as file:
+            sample = file.read(SAMPLE)
+            cut = bool(file.read(1))
+    except FileNotFoundError:
+        raise DataError(f"there is no file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {str(path)!r}: {error}") from None
+    if "\x00" in sample:
+        raise DataError(f"{str(path)!r} is not a text file: it has zero bytes")
+    delimiter, records = _delimiter(sample, cut, "\t" if path.suffix.lower() == ".tsv" else ",")
+    missing = _missing_words(records)
+    found: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing_values": ["", *missing]}
+    usual = Data().model_dump()
+    return Data(**{key: value for key, value in found.items() if value != usual[key]})
+
+
+def _encoding(path: Path) -> str:
+    """Read all of a file, piece by piece: the first character beyond ASCII may be far down."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        start = file.read(CHUNK)
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        try:
+            piece = start
+            while piece:
+                decoder.decode(piece)
+                piece = file.read(CHUNK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return _western(file)
+    return "utf-8"
+
+
+def _western(file: BinaryIO) -> str:
+    """Tell Windows's encoding, which has quotes, dashes and the euro where Latin-1 has control characters."""
+    file.seek(0)
+    controls: set[int] = set()
+    while piece := file.read(CHUNK):
+        controls |= {*piece} & {*range(0x80, 0xA0)}
+    return "cp1252" if controls and not controls & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
+
+
+def _delimiter(sample: str, cut: bool, otherwise: str) -> tuple[str, list[list[str]]]:
+    """Return the delimiter that fits best, and the records of the sample under it, the header first."""
+    apart = {delimiter: _records(sample, delimiter, cut) for delimiter in (otherwise, *DELIMITERS)}
+    best = next((d for d, tried in apart.items() if all(len(record) == 1 for record in tried)), otherwise)
+    records, score = apart[best], (0.0, 1)
+    for delimiter, tried in apart.items():
+        fields = len(tried[0]) if tried else 0
+        if fields > 1:
+            regular = sum(len(record) == fields for record in tried) / len(tried)
+            if (regular, fields) > score:
+                best, records, score = delimiter, tried, (regular, fields)
+    spaced = best == "," and '"' not in sample and all(cell[:1] == " " for record in records for cell in record[1:])
+    if spaced and len(records) > 1 and len(records[0]) > 1:
+        return ", ", [[cell.removeprefix(" ") for cell in record] for record in records]
+    return best, records
+
+
+def _records(sample: str, delimiter: str, cut: bool) -> list[list[str]]:
+    """Return the records of a sample, without the last one where it may be cut off."""
+    try:
+        records = [record for record in csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter) if record]
+    except csv.Error:
+        return []
+    return records[:-1] if cut and len(records) > 1 else records
+
+
+def _missing_words(records: Sequence[Sequence[str]]) -> list[str]:
+    """Return the words that stand for missing values, as they are written."""
+    if not records:
+        return []
+    fields = len(records[0])
+    columns = [[record[at] for record in records[1:] if len(record) == fields] for at in range(fields)]
+    found: Counter[str] = Counter()
+    refused: set[str] = set()
+    for cells in columns:
+        counts = Counter(cell for cell in cells if cell.strip())
+        words = {cell for cell in counts if cell.strip() in (*ALWAYS_MISSING, *PERHAPS_MISSING)}
+        clean = [cell for cell in counts if cell not in words]
+        numbers = bool(clean) and all(_is_number_or_day(cell) for cell in clean)
+        for word in words:
+            rare = counts[word] * 2 < counts.total() and bool(clean)
+            if rare and (word.strip() in ALWAYS_MISSING or (numbers and not _is_number_or_day(word))):
+                found[word] += counts[word]
+            else:
+                refused.add(word)
+    return sorted(set(found) - refused)
+
+
+def _is_number_or_day(cell: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+([.,]\d+)*|\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}", cell.strip()) is not None

@@ -1,0 +1,291 @@
+"""The draft as people read it: a commented TOML file, and a table for the terminal."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import Any
+
+from ringfence.draft.profile import Pair
+from ringfence.spec import Data, Role
+
+WIDTH = 110
+SHOWN_PAIRS = 10
+MANY_COMBINATIONS = 500_000
+
+SECTIONS: dict[Role, str] = {
+    "identifier": "Identifiers name a person. They are left out of the release.",
+    "quasi": "Quasi-identifiers may be known to others, who could find a person by them. They are made coarser until"
+    " nobody stands out.",
+    "sensitive": "Sensitive attributes are what nobody should learn about a person. They are published as they are.",
+    "insensitive": "Insensitive attributes neither identify nor hurt anybody. They are published as they are.",
+}
+
+
+@dataclass(frozen=True)
+class ColumnDraft:
+    """One column of a draft: its role and why, how identifying it is, and how it is made coarser.
+
+    `distinct` counts values, missing ones left out; `unique` is the share of rows that no other row shares its value
+    with; `missing` is the share of rows without a value. `hierarchy` is in words, empty for columns without any.
+    """
+
+    name: str
+    role: Role
+    reason: str
+    distinct: int
+    unique: float
+    missing: float
+    hierarchy: str
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What the TOML says of one column besides the draft's figures."""
+
+    column: ColumnDraft
+    hierarchy: Mapping[str, Any] | None = None
+    order: str | Sequence[str] | None = None
+    advice: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Content:
+    """All that goes into a draft's TOML."""
+
+    data: Data
+    source: str | None
+    rows: int
+    attributes: Sequence[Stated]
+    k: int
+    diverse: Sequence[str]
+    advice: Sequence[str]
+    pairs: Sequence[Pair]
+    together: Pair
+
+
+def as_toml(content: Content) -> str:
+    """Return a specification as TOML, with comments that say why it is as it is."""
+    lines = [*_head(content), "", *_data(content), "", *_privacy(content), "", *_method(content)]
+    for role, meaning in SECTIONS.items():
+        chosen = [stated for stated in content.attributes if stated.column.role == role]
+        if chosen:
+            lines += ["", "", *_comment(meaning)]
+        for stated in chosen:
+            lines += ["", *_attribute(stated)]
+    return "\n".join([*lines, "", "", *_pairs(content)]) + "\n"
+
+
+def _head(content: Content) -> Iterator[str]:
+    what = f"of {shown(content.source)}" if content.source else "of a table"
+    yield from _comment(
+        f"A draft {what}: {_some(content.rows, 'row')}, {_some(len(content.attributes), 'column')}. It runs as it is,"
+        " but it is a guess from the names and values of the columns. Only you know what others know about these"
+        " people: check every role, and every hierarchy, before you publish anything."
+    )
+
+
+def _data(content: Content) -> Iterator[str]:
+    given = content.data.model_dump(exclude_defaults=True, exclude={"source"})
+    yield "[data]"
+    if content.source is not None:
+        yield f"source = {value(content.source)}"
+    for key, what in given.items():
+        yield f"{key} = {value(what)}"
+
+
+def _privacy(content: Content) -> Iterator[str]:
+    yield "[privacy]"
+    yield from _comment(f"k: nobody can be told from {content.k - 1} others by the quasi-identifiers.")
+    yield f"k = {content.k}"
+    if content.diverse:
+        yield from _comment("l: among these, at least two values of a sensitive attribute occur.")
+        asked = [{"value": 2, "of": name} for name in content.diverse]
+        yield f"l = {value(asked[0] if len(asked) == 1 else asked)}"
+    for line in content.advice:
+        yield from _comment(line)
+
+
+def _method(content: Content) -> Iterator[str]:
+    yield "[method]"
+    yield "# The least loss of detail: the share of its range that a published value leaves open, on average."
+    yield 'metric = "glm"'
+    yield "# Up to this share of the rows may be left out, where a few odd ones would make all others coarser."
+    yield "suppression = 0.05"
+    if content.together.distinct > MANY_COMBINATIONS:
+        yield "# The best release of so many rows may take minutes to find. To take the best one after a minute, say:"
+        yield "# time_limit = 60"
+
+
+def _attribute(stated: Stated) -> Iterator[str]:
+    column = stated.column
+    reason = f"{column.reason[:1].upper()}{column.reason[1:]}"
+    yield from _comment(". ".join([reason, _figures(column), *stated.advice]) + ".")
+    header = f"attributes.{key(column.name)}"
+    yield f"[{header}]"
+    yield f"role = {value(column.role)}"
+    if stated.hierarchy is None:
+        return
+    if stated.order is not None:
+        words = stated.order
+        yield from [f"order = {value(words)}"] if isinstance(words, str) else _list("order = ", [*map(value, words)])
+    if not stated.hierarchy:
+        yield f'hierarchy = "flat"  # {column.hierarchy}'
+    elif "tree" in stated.hierarchy:
+        yield from _tree(f"{header}.hierarchy.tree", stated.hierarchy["tree"], column.hierarchy)
+    else:
+        yield f"hierarchy = {value(stated.hierarchy)}  # {column.hierarchy}"
+
+
+def _tree(header: str, tree: Mapping[str, Any], words: str) -> Iterator[str]:
+    """Write a tree as tables, the lists of a table before the tables in it, as TOML wants it."""
+    yield f"[{header}]" + (f"  # {words}" if words else "")
+    for label, below in tree.items():
+        if not isinstance(below, Mapping):
+            yield from _list(f"{key(label)} = ", [value(leaf) for leaf in below])
+    for label, below in tree.items():
+        if isinstance(below, Mapping):
+            yield from _tree(f"{header}.{key(label)}", below, "")
+
+
+def _list(start: str, items: Sequence[str]) -> Iterator[str]:
+    """Write a list on one line, or in several where it is long."""
+    line = f"{start}[{', '.join(items)}]"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"{start}["
+    row = "   "
+    for item in items:
+        if len(row) + len(item) + 2 > WIDTH and row.strip():
+            yield row
+            row = "   "
+        row += f" {item},"
+    yield row
+    yield "]"
+
+
+def _figures(column: ColumnDraft) -> str:
+    missing = f"; missing in {share(column.missing)} of the rows" if column.missing else ""
+    return f"{_some(column.distinct, 'value')}; {_alone(column.unique)}{missing}"
+
+
+def _alone(unique: float) -> str:
+    if unique in (0, 1):
+        return f"{'every' if unique else 'no'} row is alone with its own"
+    return f"{share(unique)} of the rows are alone with theirs"
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _pairs(content: Content) -> Iterator[str]:
+    together = content.together
+    count = len(together.columns)
+    whose = "It has" if count == 1 else f"{'Both' if count == 2 else f'All {count}'} together have"
+    yield from _comment(
+        f"How identifying the quasi-identifiers are. {whose} {together.distinct:,} combinations of values;"
+        f" {_alone(together.unique)}."
+    )
+    if content.pairs:
+        yield "# The most identifying pairs:"
+        yield from (f"#   {line}" for line in pair_lines(content.pairs))
+
+
+def pair_lines(pairs: Sequence[Pair]) -> list[str]:
+    """Return the most identifying pairs, one a line."""
+    names = [" x ".join(map(shown, pair.columns)) for pair in pairs[:SHOWN_PAIRS]]
+    width = max(map(len, names), default=0)
+    return [
+        f"{name.ljust(width)}  {pair.distinct:>9,} combinations  {share(pair.unique):>12} of the rows alone"
+        for name, pair in zip(names, pairs, strict=False)
+    ]
+
+
+def as_table(rows: int, columns: Sequence[ColumnDraft], pairs: Sequence[Pair], together: Pair) -> str:
+    """Return a draft as a table for a terminal."""
+    cells = [("column", "role", "values", "alone", "missing", "made coarser", "why")]
+    cells += [
+        (
+            shown(column.name),
+            column.role,
+            f"{column.distinct:,}",
+            share(column.unique),
+            share(column.missing),
+            column.hierarchy,
+            column.reason,
+        )
+        for column in columns
+    ]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    numeric = (2, 3, 4)
+    lines = [
+        "  ".join(
+            cell.rjust(width) if at in numeric else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    lines += [
+        "",
+        f"{rows:,} rows; {share(together.unique)} of them are alone in the quasi-identifiers together",
+    ]
+    if pairs:
+        lines += ["the most identifying pairs:", *(f"  {line}" for line in pair_lines(pairs))]
+    return "\n".join(lines)
+
+
+# Words and TOML
+
+
+def share(part: float) -> str:
+    """Return a share in percent, never rounded to none or all of it.
+
+    >>> share(0), share(0.00001), share(0.123), share(0.99999), share(1)
+    ('0 %', 'under 0.1 %', '12.3 %', 'over 99.9 %', '100 %')
+    """
+    if part in (0, 1):
+        return f"{part:.0%}".replace("%", " %")
+    if part < 0.001:
+        return "under 0.1 %"
+    return "over 99.9 %" if part > 0.999 else f"{100 * part:.1f} %"
+
+
+def shown(name: str) -> str:
+    """Return a name as it can stand in a line of text: short, and without characters that cannot be seen."""
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in name)
+    return plain if len(plain) <= 40 else f"{plain[:37]}..."
+
+
+def _comment(words: str) -> list[str]:
+    plain = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
+    return [f"# {line}" for line in wrap(plain, WIDTH - 2, break_long_words=False, break_on_hyphens=False)]
+
+
+def key(name: str) -> str:
+    """Return a name as a key of TOML.
+
+    >>> key("age"), key("ZIP code"), key('a"b')
+    ('age', '"ZIP code"', '"a\\\\"b"')
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def value(what: Any) -> str:
+    """Return a value as TOML writes it: text, a number, a truth value, a list, or a table on one line."""
+    if isinstance(what, bool):
+        return "true" if what else "false"
+    if isinstance(what, int | float):
+        return repr(what)
+    if isinstance(what, Mapping):
+        return "{ " + ", ".join(f"{key(name)} = {value(below)}" for name, below in what.items()) + " }"
+    if isinstance(what, list | tuple):
+        return "[" + ", ".join(map(value, what)) + "]"
+    return _quoted(str(what))
+
+
+def _quoted(words: str) -> str:
+    """Write text as JSON does: all its escapes are TOML's too. TOML wants one character more escaped."""
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,326 @@
+"""What a draft looks at: the figures of each column and of pairs of columns, counted by the engine.
+
+Rows stay where they are. The engine counts each column's values and sums the counts up to one row of figures; the
+values themselves come back only where they are few.
+"""
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import combinations
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+import ibis
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.builders import text
+from ringfence.engine import ROWS, Engine
+from ringfence.errors import EngineError
+
+Longs: TypeAlias = npt.NDArray[np.int64]
+Kind: TypeAlias = Literal["text", "number", "day", "truth", "other"]
+
+LISTED = 100
+"""Of columns with more values than this, the values are not looked at one by one."""
+
+TAIL = 0.01
+"""The share of rows at either end of a column of numbers that are called its tails."""
+
+NUMBER = r"^ *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9])? *$"
+LONGEST_NUMBER = 50
+DAY = (
+    r"^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-1][0-9]-[0-3][0-9]"
+    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?$"
+)
+LOOKS = {
+    "e-mail addresses": r"^[^@ ]+@[^@ ]+\.[^@ .]+$",
+    "web addresses": r"^(https?://|www\.)",
+    "bank accounts (IBAN)": r"^[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?$",
+    "card numbers": r"^[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{1,4}$",
+    "social security numbers": r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
+    "UUIDs": r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
+    "IP addresses": r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$",
+    "dates": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})$",
+    "phone numbers": r"^\+[0-9][0-9 ()/.-]{6,}$|^\(?0[0-9]{1,5}[ )/-]+[0-9][0-9 /-]{3,}$"
+    r"|^\(?[0-9]{3}[ )/.-]+[0-9]{3}[ /.-][0-9]{3,}$",
+    "amounts": r"^[+-]?[0-9]+([., '][0-9]{3})*([.,][0-9]+)?( ?[€$£%])?$",
+    "free text": r"[^ ]+ [^ ]+ [^ ]+ [^ ]+ [^ ]+",
+}
+"""What texts look like, the surest first; `dates` and `amounts` may be such that a specification cannot read."""
+
+HARMLESS_LOOKS = ("dates", "amounts", "free text")
+"""Those that do not make a column an identifier by themselves."""
+
+CODE = r"^[A-Za-z0-9]+([ -][A-Za-z0-9]+)?$"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Numbers: the least, the greatest, and those that a hundredth of the rows lie below and above."""
+
+    least: float
+    low: float
+    high: float
+    greatest: float
+    whole: bool
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is known of one column.
+
+    `alone` counts rows whose value no other row has. `values` are the distinct values as labels with their numbers of
+    rows, the commonest first, where they are at most `LISTED`. `look` is what at least nine tenths of the texts look
+    like. `numbers` is the share of rows, of those with a value, that hold a number.
+    """
+
+    name: str
+    kind: Kind
+    holds: str
+    rows: int
+    missing: int
+    distinct: int
+    alone: int
+    commonest: int
+    values: tuple[tuple[str, int], ...] = ()
+    spread: Spread | None = None
+    days: tuple[dt.date, dt.date] | None = None
+    look: str | None = None
+    numbers: float = 0.0
+    shortest: int = 0
+    longest: int = 0
+    is_code: bool = False
+    zero_led: bool = False
+    has_stars: bool = False
+    has_brackets: bool = False
+    has_root: bool = False
+
+    @property
+    def present(self) -> int:
+        """How many rows have a value."""
+        return self.rows - self.missing
+
+    @property
+    def unique(self) -> float:
+        """The share of rows that are alone with their value."""
+        return self.alone / self.rows
+
+    @property
+    def nearly_unique(self) -> bool:
+        """Whether four fifths of the values that there are stand in one row only."""
+        return self.present > 0 and self.alone >= 0.8 * self.present
+
+    @property
+    def is_number(self) -> bool:
+        """Whether every value is a number, and not one of the codes that are written with leading zeros."""
+        return self.spread is not None and not self.zero_led
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two columns together: how many combinations there are, and the share of rows that are alone with theirs."""
+
+    columns: tuple[str, ...]
+    distinct: int
+    unique: float
+
+
+@contextmanager
+def held(engine: Engine, rows: ibis.Table) -> Iterator[ibis.Table]:
+    """Yield the rows in a table of the engine's own: they are counted many times, and a text file is slow to read."""
+    import duckdb
+
+    try:
+        kept = rows.cache()
+    except duckdb.Error as error:
+        # Read the rows in a way that lays the blame where it belongs; if that goes well, there was no room for them.
+        engine.fetch(rows.aggregate(**{f"c{at}": rows[name].count() for at, name in enumerate(rows.columns)}))
+        raise EngineError(f"the engine cannot hold the rows: {str(error).splitlines()[0]}") from error
+    try:
+        yield kept
+    finally:
+        kept.release()
+
+
+def look_at(engine: Engine, rows: ibis.Table) -> list[Profile]:
+    """Return the profile of each column."""
+    total = int(_figures(engine, rows, {"rows": rows.count()})["rows"])
+    kinds = {name: _kind(holds) for name, holds in rows.schema().items()}
+    return [
+        _profile(engine, rows, name, kind, total, _count_values(engine, rows, name, kind))
+        for name, kind in kinds.items()
+    ]
+
+
+def measure_together(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> tuple[Pair, list[Pair]]:
+    """Return how identifying some columns are together, and each two of them, the most identifying pairs first.
+
+    One scan counts the combinations of all; those of two columns are sums of these counts. Missing is a value like any
+    other.
+    """
+    counted = engine.count(rows, names)
+    weights = counted[ROWS].to_numpy().astype(np.int64)
+    total = int(weights.sum())
+    codes = {}
+    for name in names:
+        encoded = counted[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        codes[name] = (encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary))
+    together = Pair(tuple(names), len(weights), int((weights == 1).sum()) / total)
+    pairs = [_pair((a, b), *codes[a], *codes[b], weights, total) for a, b in combinations(names, 2)]
+    return together, sorted(pairs, key=lambda pair: (-pair.unique, -pair.distinct))
+
+
+def _pair(
+    names: tuple[str, str], first: Longs, firsts: int, second: Longs, seconds: int, weights: Longs, total: int
+) -> Pair:
+    """Return how identifying two columns of codes are, from the numbers of rows of longer combinations."""
+    packed = first * seconds + second
+    if firsts * seconds > 4 * len(packed) + 1_000_000:  # too many to count each that could occur
+        packed = np.unique(packed, return_inverse=True)[1]
+    sizes = np.bincount(packed, weights)
+    return Pair(names, int((sizes > 0).sum()), int((sizes == 1).sum()) / total)
+
+
+def _kind(holds: Any) -> Kind:
+    if holds.is_string():
+        return "text"
+    if holds.is_boolean():
+        return "truth"
+    if holds.is_numeric():
+        return "number"
+    return "day" if holds.is_date() or holds.is_timestamp() else "other"
+
+
+def _figures(engine: Engine, rows: ibis.Table, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the one row of an aggregate."""
+    found: dict[str, Any] = engine.fetch(rows.aggregate(**wanted)).to_pylist()[0]
+    return found
+
+
+def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> dict[str, Any]:
+    """Return one row of figures on the distinct values of a column."""
+    counted = rows.group_by(value=rows[name]).aggregate(n=rows.count())
+    counted = counted.filter(counted.value.notnull())
+    value, n = counted.value, counted.n
+    wanted: dict[str, Any] = {
+        "present": n.sum(),
+        "distinct": counted.count(),
+        "alone": (n == 1).sum(),
+        "commonest": n.max(),
+    }
+    if kind == "text":
+        is_number = value.re_search(NUMBER) & (value.length() <= LONGEST_NUMBER)
+        as_number = is_number.ifelse(value.strip().try_cast("float64"), None)
+        as_day = value.re_search(DAY).ifelse(value.substr(0, 10).try_cast("date"), None)
+        wanted |= {
+            **{f"look {look}": n.sum(where=value.re_search(form)) for look, form in LOOKS.items()},
+            **_number_figures(as_number),
+            "numbers": n.sum(where=is_number),
+            "days": n.sum(where=as_day.notnull()),
+            "first": as_day.min(),
+            "last": as_day.max(),
+            "shortest": value.length().min(),
+            "longest": value.length().max(),
+            "codes": n.sum(where=value.re_search(CODE)),
+            "digits": n.sum(where=value.re_search("[0-9]")),
+            "zero led": value.re_search("^[+-]?0[0-9]").any(),
+            "stars": value.contains("*").any(),
+            "brackets": value.startswith("[").any(),
+            "root": (value == "*").any(),
+        }
+    elif kind == "number":
+        wanted |= _number_figures(value.cast("float64"))
+    elif kind == "day":
+        wanted |= {"first": value.cast("date").min(), "last": value.cast("date").max()}
+    return _figures(engine, counted, wanted)
+
+
+def _number_figures(numbers: Any) -> dict[str, Any]:
+    return {
+        "least": numbers.min(),
+        "greatest": numbers.max(),
+        "smallest": numbers.abs().nullif(0).min(),
+        "fractions": (numbers % 1 != 0).any(),
+    }
+
+
+def _all_numbers(found: Mapping[str, Any], kind: Kind) -> bool:
+    """Whether a column holds numbers only, all of a size that hierarchies can count with."""
+    if kind not in ("text", "number") or not found["present"] or found["least"] is None:
+        return False
+    if kind == "text" and found["numbers"] != found["present"]:
+        return False
+    least, greatest, smallest = found["least"], found["greatest"], found["smallest"] or 1.0
+    return isfinite(least) and isfinite(greatest) and max(-least, greatest) < 1e50 and smallest > 1e-50
+
+
+def _tails(engine: Engine, rows: ibis.Table, name: str, present: int) -> tuple[float, float]:
+    """Return the numbers below and above which the tails of a numeric column lie."""
+    column = rows[name]
+    numbers = column.strip().try_cast("float64") if column.type().is_string() else column.cast("float64")
+    counted = rows.group_by(x=numbers).aggregate(n=rows.count())
+    counted = counted.filter(counted.x.notnull())
+    counted = counted.mutate(upto=counted.n.sum().over(ibis.cumulative_window(order_by=counted.x)))
+    found = _figures(
+        engine,
+        counted,
+        {
+            "low": counted.x.min(where=counted.upto > TAIL * present),
+            "high": counted.x.min(where=counted.upto >= (1 - TAIL) * present),
+        },
+    )
+    return float(found["low"]), float(found["high"])
+
+
+def _profile(
+    engine: Engine,
+    rows: ibis.Table,
+    name: str,
+    kind: Kind,
+    total: int,
+    found: Mapping[str, Any],
+) -> Profile:
+    present = int(found["present"] or 0)
+    tails = _tails(engine, rows, name, present) if _all_numbers(found, kind) else None
+    distinct = int(found.get("distinct") or 0)
+    is_day = kind == "day" or (kind == "text" and present > 0 and found["days"] == present)
+    numbers = 1.0 if kind == "number" else int(found.get("numbers") or 0) / max(1, present)
+    return Profile(
+        name=name,
+        kind="day" if is_day else "number" if tails is not None else "text" if kind == "number" else kind,
+        holds=str(rows.schema()[name]),
+        rows=total,
+        missing=total - present,
+        distinct=distinct,
+        alone=int(found.get("alone") or 0),
+        commonest=int(found.get("commonest") or 0),
+        values=_values(engine, rows, name) if 0 < distinct <= LISTED else (),
+        spread=None if tails is None else _spread(found, tails),
+        days=(found["first"], found["last"]) if is_day and present else None,
+        look=next((look for look in LOOKS if int(found.get(f"look {look}") or 0) >= 0.9 * present > 0), None),
+        numbers=numbers,
+        shortest=int(found.get("shortest") or 0),
+        longest=int(found.get("longest") or 0),
+        is_code=present > 0 and found.get("codes") == found.get("digits") == present,
+        zero_led=bool(found.get("zero led")),
+        has_stars=bool(found.get("stars")),
+        has_brackets=bool(found.get("brackets")),
+        has_root=bool(found.get("root")),
+    )
+
+
+def _spread(found: Mapping[str, Any], tails: tuple[float, float]) -> Spread:
+    return Spread(found["least"], *tails, found["greatest"], whole=not found["fractions"])
+
+
+def _values(engine: Engine, rows: ibis.Table, name: str) -> tuple[tuple[str, int], ...]:
+    """Return the values of a column as the labels that hierarchies have, with their numbers of rows."""
+    counted = engine.count(rows, [name])
+    counts: dict[str, int] = {}
+    for value, count in zip(counted[name].to_pylist(), counted[ROWS].to_pylist(), strict=True):
+        if value is not None:
+            counts[text(value)] = counts.get(text(value), 0) + int(count)
+    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

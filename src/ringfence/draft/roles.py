@@ -1,0 +1,105 @@
+"""Which role a column may have, and why: by its name, backed by its values, else by its values alone."""
+
+from dataclasses import dataclass, replace
+
+from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile
+from ringfence.draft.words import Meaning, Nature, is_bare_key, meanings_of
+from ringfence.spec import Role
+
+FEW_ROWS = 50
+"""In smaller tables, values that occur once say little."""
+
+FEW_VALUES = 10
+"""What identifies people has more values."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A role and its reason. `sure` is said of roles that do not rest on caution alone; `fallback` ranks the columns
+    that could be quasi-identifiers if there were no other, the best first, None for those that cannot."""
+
+    role: Role
+    reason: str
+    nature: Nature = "amount"
+    sure: bool = True
+    fallback: int | None = 3
+
+
+def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the other
+    """Return the likeliest role of a column.
+
+    What its values are comes first where they speak for themselves (addresses, dates), then what its name means, then
+    how many values it has. In doubt a column is taken for a quasi-identifier: that costs detail, not privacy.
+    """
+    if column.kind == "other":
+        return Guess("identifier", f"holds {column.holds}, which cannot be made coarser: left out", fallback=None)
+    if column.has_root:
+        reason = "has the value '*', which stands for every value in a release: left out unless that is renamed"
+        return Guess("identifier", reason, fallback=None)
+    meaning = next((meaning for meaning in meanings_of(column.name) if _fits(meaning, column)), None)
+    if meaning is not None and meaning.role == "identifier":
+        return _identifier(meaning.reason)
+    if column.present == 0:
+        return Guess("insensitive", "has no values", fallback=0)
+    if column.look is not None and column.look not in HARMLESS_LOOKS and not column.is_number:
+        return _identifier(f"holds {column.look}")
+    if column.kind == "day" or column.look == "dates":
+        return Guess("quasi", "a date, which others may remember", "day")
+    if _is_free_text(column):
+        return Guess("identifier", "free text, which may hold names or anything else", fallback=1)
+    if meaning is not None and meaning.role == "sensitive":
+        return Guess("sensitive", meaning.reason, meaning.nature, fallback=2)
+    if column.distinct == 1 and column.missing == 0:
+        return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
+    if meaning is not None:
+        return Guess("quasi", meaning.reason, meaning.nature)
+    return _by_values(column)
+
+
+def _identifier(reason: str) -> Guess:
+    return Guess("identifier", reason, "category", fallback=4)
+
+
+def _by_values(column: Profile) -> Guess:
+    """Return the role of a column whose name says nothing."""
+    spread = column.spread if column.is_number else None
+    if column.nearly_unique and column.present > 1 and (spread is None or spread.whole):
+        return Guess("identifier", "nearly every row has a value of its own", fallback=1)
+    if spread is not None and (column.distinct > LISTED or (not spread.whole and column.unique > 0.5)):
+        reason = "a measurement with many values; make it quasi if anybody else may know it, since it is published"
+        return Guess("sensitive", reason, fallback=2)
+    if spread is None and column.distinct > max(1000, column.present // 10):
+        return Guess("identifier", "so many different values that each stands for few rows", "category", fallback=1)
+    nature: Nature = "amount" if spread is not None else "category"
+    reason = "could be known to others; make it insensitive if not"
+    return Guess("quasi", reason, nature, sure=False)
+
+
+def _fits(meaning: Meaning, column: Profile) -> bool:
+    """Whether a column's values may be what its name says."""
+    spread = column.spread
+    fractions = spread is not None and not spread.whole
+    match meaning.key:
+        case "year":
+            return spread is not None and spread.whole and spread.least >= 1000 and spread.greatest < 3000
+        case "key":
+            often = column.distinct > max(LISTED, column.present // 20)
+            return not fractions and (is_bare_key(column.name) or column.nearly_unique or often)
+        case "person":
+            return not fractions and is_bare_key(column.name) and (column.nearly_unique or column.distinct > FEW_VALUES)
+        case "contact" | "address" | "account" | "official" | "online":
+            return not fractions and (column.distinct > FEW_VALUES or column.rows < FEW_ROWS)  # not yes, no, unknown
+    return True
+
+
+def _is_free_text(column: Profile) -> bool:
+    """Whether texts are all different, or sentences: then no list of values can have been meant."""
+    if column.kind != "text" or column.rows < FEW_ROWS or column.is_code or column.look == "amounts":
+        return False
+    return column.nearly_unique or (column.look == "free text" and column.distinct > LISTED and column.unique > 0.2)
+
+
+def as_quasi(guess: Guess) -> Guess:
+    """Return the guess for a column that is made a quasi-identifier for want of another."""
+    reason = f"{guess.reason}; quasi here because a release needs a quasi-identifier and no column looked like one"
+    return replace(guess, role="quasi", reason=reason, sure=False)

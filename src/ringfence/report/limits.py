@@ -1,0 +1,136 @@
+"""What a release promises, and what it does not: the points of docs/promise.md, a line each.
+
+Only those are told that the release at hand can keep or run into.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ringfence.audit.verdict import some
+from ringfence.plan import GlobalPlan
+from ringfence.report.evidence import Uniformity
+from ringfence.report.words import joined
+from ringfence.spec import Spec
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the page: its name, and a sentence or two."""
+
+    name: str
+    text: str
+
+
+def promises(spec: Spec) -> Iterator[Point]:
+    """Yield what the models that were asked for promise."""
+    privacy = spec.privacy
+    if privacy.k is not None:
+        yield Point(
+            "k-anonymity",
+            f"Every class has at least {some(privacy.k, 'row')}. So whoever knows all quasi-identifiers of a person"
+            f" finds at least {some(privacy.k, 'row')} that fit, or none, and the quasi-identifiers give no reason to"
+            " prefer one of them. This is about which row is whose; it says nothing about what these rows have in"
+            " common.",
+        )
+    if privacy.l is not None:
+        yield Point(
+            f"l-diversity of {joined(_diverse(spec))}",
+            "In every class the sensitive values are varied, so that knowing somebody's class does not give the value"
+            " away to whoever can rule out only a few others. The promise is about certainty, not about likelihood.",
+        )
+    if privacy.p is not None:
+        yield Point(
+            "p-sensitivity",
+            f"Every class has at least {some(privacy.p, 'different value')} of each sensitive attribute by itself.",
+        )
+    if privacy.t is not None:
+        yield Point(
+            f"t-closeness of {joined(_close(spec))}",
+            "Learning somebody's class adds little to what the whole release says about everybody: no more than the"
+            " distance t allows.",
+        )
+    bounded = [name for name, attribute in spec.attributes.items() if attribute.boundary is not None]
+    if bounded:
+        yield Point(
+            "Boundaries",
+            f"No value of {joined(bounded)} is published as a label above its boundary. This is a promise to the"
+            " reader, not against an adversary.",
+        )
+
+
+def limits(spec: Spec, plan: GlobalPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+    """Yield what this release does not promise."""
+    yield from _about_values(spec, uniform)
+    if spec.method.name != "levels":
+        yield Point(
+            "Reasoning backwards",
+            "The release was chosen because it loses little. Whoever knows that can ask why it is no finer, and"
+            " sometimes work out what a finer one would have shown (minimality, downcoding).",
+        )
+    if plan.suppressed_rows:
+        yield Point(
+            "Suppressed rows",
+            f"How many rows are {'masked' if plan.masked else 'missing'} is published"
+            f" ({some(plan.suppressed_rows, 'row')}), and absence can tell something, too.",
+        )
+    as_they_are = spec.of_role("sensitive", "insensitive")
+    unlisted = ["columns without a role"] if spec.data.unlisted == "publish" else []
+    if as_they_are or unlisted:
+        named = " and ".join([*([joined(as_they_are)] if as_they_are else []), *unlisted])
+        yield Point(
+            "Columns that are published as they are",
+            f"That is {named}. Whoever knows such a value of a person can look for it: within a class it may single out"
+            " one row. What others could know belongs among the quasi-identifiers.",
+        )
+    yield Point(
+        "Other releases",
+        "Every promise is about this release alone. Two releases about the same people can be combined.",
+    )
+    yield Point("Presence", "Nothing hides that somebody is in the table at all.")
+    yield Point(
+        "Several rows of one person",
+        "Rows are counted, not people. If somebody has five rows, a class of five rows may be one person.",
+    )
+    yield Point(
+        "The whole population",
+        "What the release teaches about people of a kind holds for those of them who are not in it, too.",
+    )
+
+
+def _about_values(spec: Spec, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+    """Yield what the promise leaves open about sensitive values."""
+    privacy, sensitive = spec.privacy, spec.of_role("sensitive")
+    watched = {*sensitive} if privacy.p is not None else {*_diverse(spec), *_close(spec)}
+    bare = [name for name in sensitive if name not in watched]
+    if bare:
+        found = [uniform[name] for name in bare if name in uniform and uniform[name].classes]
+        where = [f"“{each.name}” in {some(each.classes, 'class')} with {some(each.rows, 'row')}" for each in found]
+        counted = all(name in uniform for name in bare)  # of what was not counted, nothing is known
+        here = f"That is so of {'; of '.join(where)}." if where else "There is no such class here." if counted else ""
+        yield Point(
+            "Sensitive values that are not protected",
+            f"Neither l, p nor t was asked for {joined(bare)}. If all rows of a class have the same value, whoever"
+            f" knows that a person is in it knows the value. {here}".strip(),
+        )
+    if watched:
+        yield Point(
+            "Background knowledge",
+            "l, p and t guard against a number of excluded values or against a distance, not against what a doctor or a"
+            " relative happens to know. Values that differ in spelling only, or mean nearly the same, count as"
+            " different.",
+        )
+    if (privacy.l is not None or privacy.p is not None) and privacy.t is None:
+        yield Point(
+            "Skewness",
+            "A rare value can be far more likely in one class than in the whole. Only t-closeness limits that.",
+        )
+
+
+def _diverse(spec: Spec) -> list[str]:
+    """Return the attributes that l-diversity was asked for."""
+    return list(dict.fromkeys(part.of or "" for part in spec.diversities()))
+
+
+def _close(spec: Spec) -> list[str]:
+    """Return the attributes that t-closeness was asked for."""
+    return list(dict.fromkeys(part.of or "" for part in spec.closenesses()))

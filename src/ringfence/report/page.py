@@ -1,0 +1,283 @@
+"""The page: evidence and charts put into the template, with titles that say what they show."""
+
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import jinja2
+import numba
+import numpy as np
+from markupsafe import Markup, escape
+
+from ringfence.audit.verdict import Verdict, some
+from ringfence.catalogue import CATALOGUE
+from ringfence.census import Census, Floats, Quasi
+from ringfence.plan import ColumnPlan, GlobalPlan
+from ringfence.report import evidence, pictures, plots, words
+from ringfence.report.limits import limits, promises
+from ringfence.report.queries import Workload, in_words, run_workload
+from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
+from ringfence.report.words import joined, number
+from ringfence.search.methods import Decision, row_limit
+from ringfence.spec import Spec
+from ringfence.version import __version__
+
+CLEAR = 0.1
+"""Pairs of attributes with at least this V count as associated."""
+KINDS = ("recoding", "class-sizes", "losses", "marginal", "associations", "query-errors")
+EXAMPLES = 4
+COUNTED = ("one", "two", "three")
+COUNTS = ("rows", "suppressed", "classes")
+
+
+@dataclass(eq=False)
+class Drawn:
+    """What was computed and drawn for a page: evidence, and charts by name with their titles."""
+
+    released: evidence.Published
+    losses: dict[str, float]
+    marginals: list[evidence.Marginal]
+    pairs: list[evidence.Association]
+    workload: Workload
+    charts: dict[str, Chart] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, title: str, chart: Chart) -> None:
+        """Keep a chart with its title."""
+        self.charts[name], self.titles[name] = chart, title
+
+    def figures(self, prefix: str) -> list[dict[str, Any]]:
+        """Return the charts whose names start like this, as the template takes them."""
+        names = [name for name in self.charts if name.startswith(prefix)]
+        return [{"title": self.titles[name], "svg": inline(self.charts[name], self.titles[name])} for name in names]
+
+
+def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
+    """Compute the evidence and draw every chart of a report."""
+    released = evidence.published(census, decision.plan)
+    drawn = Drawn(
+        released=released,
+        losses=evidence.attribute_losses(released, decision.plan),
+        marginals=evidence.marginals(released),
+        pairs=evidence.associations(released),
+        workload=run_workload(released),
+    )
+    for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
+        column = decision.plan.columns[quasi.name]
+        if column.changes_nothing or _hidden(column):
+            continue  # a sentence says it all
+        title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(_labels(quasi, column), 'label')}"
+        drawn.add(_file_name("recoding", place, quasi.name), title, pictures.recoding(quasi, column, title))
+        title = f"{quasi.name}: {percent(marginal.moved)} misplaced"
+        drawn.add(_file_name("marginal", place, quasi.name), title, plots.marginal(quasi, marginal, title))
+    k = spec.privacy.k or 1
+    largest = max(int(census.weights.max()), int(released.sizes.max()), k)
+    title = _size_title(released)
+    before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.weights, released.sizes))
+    drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
+    title = _loss_title(drawn.losses)
+    drawn.add("losses", title, plots.losses(drawn.losses, title))
+    if any(pair.before >= CLEAR for pair in drawn.pairs):
+        title = _pairs_title(drawn.pairs)
+        drawn.add("associations", title, plots.associations(drawn.pairs, title))
+    title = _error_title(drawn.workload.errors)
+    drawn.add("query-errors", title, plots.query_errors(drawn.workload.errors, title))
+    return drawn
+
+
+def _hidden(column: ColumnPlan) -> bool:
+    """Whether all values of an attribute are published under one label that tells nothing."""
+    return len(set(column.labels)) == 1 and not column.changes_nothing
+
+
+def _labels(quasi: Quasi, column: ColumnPlan) -> int:
+    """Return under how many labels the values that occur are published."""
+    return len({column.labels[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
+
+
+def _file_name(kind: str, place: int, name: str) -> str:
+    """Return a name for a chart that any file system takes; the place tells names apart that become alike."""
+    return f"{kind}-{place:02}-{re.sub(r'[^A-Za-z0-9_]+', '-', name)[:40].strip('-')}".rstrip("-")
+
+
+def inline(chart: Chart, title: str) -> Markup:
+    """Return a chart as SVG for a page: scalable, with its title for those who cannot see it, and no names of
+    schemas."""
+    svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", as_svg(chart, titled=False), count=2)
+    width = re.search(r'width="([\d.]+)"', svg)
+    size = f"max-width:{float(width[1]) if width else WIDTH:.0f}px"
+    head = f'<svg role="img" aria-label="{escape(title)}" style="{size}"'
+    return Markup(re.sub(r'<svg\b(.*?) width="[^"]*" height="[^"]*"', lambda found: head + found[1], svg, count=1))
+
+
+# Titles
+
+
+def _size_title(released: evidence.Published) -> str:
+    weights = released.census.weights
+    alone = int((weights == 1).sum()) / released.census.rows
+    least = int(released.sizes.min())
+    before = (
+        f"{percent(alone)} of the rows were alone with their combination of values"
+        if alone
+        else f"The smallest class of the original had {some(int(weights.min()), 'row')}"
+    )
+    return f"{before}; the smallest class of the release has {some(least, 'row')}"
+
+
+def _loss_title(losses: dict[str, float]) -> str:
+    all_lost = [name for name, loss in losses.items() if loss == 1]
+    least = min(losses, key=lambda name: losses[name])
+    most = max(losses, key=lambda name: losses[name])
+    if losses[most] == 0:
+        return "No attribute loses any detail"
+    if all_lost:
+        rest = f"; “{least}” loses least, {percent(losses[least])}" if len(all_lost) < len(losses) else ""
+        return f"{joined(all_lost)} tell{'s' * (len(all_lost) == 1)} nothing any more{rest}"
+    rest = f", “{least}” least ({percent(losses[least])})" if len(losses) > 1 else ""
+    return f"“{most}” loses most detail ({percent(losses[most])}){rest}"
+
+
+def _pairs_title(pairs: Sequence[evidence.Association]) -> str:
+    clear = [pair for pair in pairs if pair.before >= CLEAR]
+    half = sum(pair.after >= pair.before / 2 for pair in clear)
+    return f"Of {some(len(clear), 'clear association')}, {half} keep at least half of their strength"
+
+
+def _error_title(errors: Floats) -> str:
+    if not errors.any():
+        return "Every answer is exact"
+    half, most = np.quantile(errors, [0.5, 0.9])
+    return f"Half of the answers are off by {percent(half)} or less, nine in ten by {percent(most)} or less"
+
+
+# The page
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {"percent": percent, "number": number, "joined": joined, "some": some, "label": shown}
+    return environment.from_string((Path(__file__).parent / "page.html.jinja").read_text(encoding="utf-8"))
+
+
+def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, spec: Spec, incomplete: int) -> str:
+    """Return the page as HTML."""
+    plan, metrics, released = decision.plan, decision.metrics, drawn.released
+    uniform = {found.name: found for found in evidence.uniformities(released)}
+    return _template().render(
+        source=Path(spec.data.source).name if spec.data.source else None,
+        verdict=verdict,
+        kept=words.kept(spec, verdict),
+        spec=spec,
+        plan=plan,
+        counts={
+            "read": census.rows + incomplete,
+            "incomplete": incomplete,
+            "counted": census.rows,
+            "suppressed": plan.suppressed_rows,
+            "published": released.rows,
+            "classes": len(released.sizes),
+            "combinations": len(census.weights),
+            "alone": int((census.weights == 1).sum()),
+            "alone_after": int((released.sizes == 1).sum()),
+        },
+        fate=_fate(plan, spec),
+        metrics=[(name, value, words.MEANINGS[name]) for name, value in metrics.items() if name not in COUNTS],
+        glm=metrics["glm"],
+        limit=min(row_limit(spec, census.rows), census.rows),
+        method=CATALOGUE["methods"][spec.method.name],
+        metric=CATALOGUE["metrics"][spec.method.metric],
+        scheme=CATALOGUE["schemes"][spec.method.scheme],
+        attributes=[
+            {
+                "name": name,
+                "role": words.ROLES[attribute.role],
+                "hierarchy": words.hierarchy(attribute.hierarchy),
+                "weight": f"{attribute.weight:g}" if attribute.role == "quasi" else "",
+                "boundary": words.boundary(attribute.boundary),
+            }
+            for name, attribute in spec.attributes.items()
+        ],
+        done=_done(census, plan, drawn),
+        same=[name for name in census.names if plan.columns[name].changes_nothing],
+        hidden=[name for name in census.names if _hidden(plan.columns[name])],
+        figures={kind: drawn.figures(kind) for kind in KINDS},
+        others=evidence.other_marginals(released),
+        answers=_answers(drawn.workload, plan, census),
+        examples=_examples(drawn.workload),
+        pairs=drawn.pairs,
+        promises=list(promises(spec)),
+        limits=list(limits(spec, plan, uniform)),
+        search=decision.search,
+        versions={
+            "ringfence": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+            "duckdb": duckdb.__version__,
+        },
+    )
+
+
+def _fate(plan: GlobalPlan, spec: Spec) -> str:
+    """Say what became of the suppressed rows."""
+    if plan.masked:
+        return "Suppressed rows stay in the release, with * in every quasi-identifier."
+    if spec.method.keep_suppressed:
+        return "Suppressed rows left the release: masked, they would not have kept the promise as one class."
+    return "Suppressed rows left the release."
+
+
+def _done(census: Census, plan: GlobalPlan, drawn: Drawn) -> list[dict[str, Any]]:
+    """Return for each quasi-identifier what became of it."""
+    return [
+        {
+            "name": quasi.name,
+            "values": quasi.occurring,
+            "labels": _labels(quasi, plan.columns[quasi.name]),
+            "level": plan.columns[quasi.name].level,
+            "height": quasi.hierarchy.height,
+            "loss": drawn.losses[quasi.name],
+            "moved": marginal.moved,
+        }
+        for quasi, marginal in zip(census.quasi, drawn.marginals, strict=True)
+    ]
+
+
+def _answers(workload: Workload, plan: GlobalPlan, census: Census) -> list[dict[str, Any]]:
+    """Return the errors of the queries by what they ask about."""
+    hidden = np.flatnonzero([_hidden(plan.columns[name]) for name in census.names])
+    lost = workload.asked[:, hidden].sum(axis=1) > 0
+    predicates = workload.asked.sum(axis=1)
+    kinds: list[tuple[str, evidence.Bools]] = [("anything", np.ones_like(lost))]
+    kinds += [(f"{name} attribute{'s' * (n > 1)}", predicates == n) for n, name in enumerate(COUNTED, 1)]
+    kinds.append(("a sensitive value, too", workload.with_sensitive))
+    if lost.any():
+        kinds += [("no hidden attribute", ~lost), ("a hidden attribute", lost)]
+    return [
+        {
+            "kind": kind,
+            "queries": int(chosen.sum()),
+            "half": float(np.quantile(workload.errors[chosen], 0.5)),
+            "most": float(np.quantile(workload.errors[chosen], 0.9)),
+        }
+        for kind, chosen in kinds
+        if chosen.any()
+    ]
+
+
+def _examples(workload: Workload) -> list[tuple[str, float, float]]:
+    """Return the first few different questions with their answers, true and estimated."""
+    found: dict[str, tuple[str, float, float]] = {}
+    for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
+        if len(found) == EXAMPLES:
+            break
+        question = in_words(query, workload.census)
+        found.setdefault(question, (question, float(actual), float(estimate)))
+    return list(found.values())

@@ -1,0 +1,208 @@
+"""Pictures of recodings: a ruler for numbers and days, a tree for everything else."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from ringfence.census import Quasi
+from ringfence.plan import ColumnPlan
+from ringfence.report.plots import Line, along, on_line, outlined, position
+from ringfence.report.style import (
+    FAINT,
+    INK,
+    RELEASE,
+    WIDTH,
+    Chart,
+    data,
+    finish,
+    layered,
+    percent,
+    pixel_y,
+    pixel_y2,
+    shown,
+)
+
+BANDS = ("#cfe0f1", "#9fc3e4")
+CHARACTER = 6.3  # pixels, about, of a letter in a band's label
+INTERVAL = re.compile(r"\[(-?[\d.]+), (-?[\d.]+)([)\]])")
+LINE = 14  # pixels that a line of turned text needs
+
+RULER = WIDTH - 20
+
+MOST_LINES = 40
+MOST_GROUPS = 20
+MOST_VALUES, FEWEST_VALUES = 5, 3
+"""How many lines a label has at most where not all values have a place, and with fewer than which it has but one."""
+LINE_HEIGHT = 17
+
+
+def recoding(quasi: Quasi, column: ColumnPlan, title: str) -> Chart:
+    """Draw which values are published under which label."""
+    placed = [leaf for leaf, key in enumerate(quasi.keys) if key is not None and quasi.rows[leaf]]
+    if len(placed) > 1:
+        line = on_line(quasi, placed, quasi.rows)
+        bands = _bands(quasi, column, placed, line.width)
+        if bands is not None:
+            return finish(_ruler(quasi, line, bands), title)
+    return finish(_tree(quasi, column), title)
+
+
+# The ruler
+
+
+@dataclass(frozen=True)
+class Band:
+    """A label and the stretch of the line that it stands for."""
+
+    label: str
+    low: float
+    high: float
+
+
+def _bands(quasi: Quasi, column: ColumnPlan, placed: list[int], width: float) -> list[Band] | None:
+    """Return the published labels as neighbouring stretches of a line; None where they are no such thing.
+
+    A label that names an interval stands for that; any other reaches from its first value to the first of the next.
+    """
+    runs: list[tuple[str | None, list[float]]] = []
+    for leaf in sorted(placed, key=lambda leaf: position(quasi.keys[leaf])):
+        if not runs or runs[-1][0] != column.labels[leaf]:
+            runs.append((column.labels[leaf], []))
+        runs[-1][1].append(position(quasi.keys[leaf]))
+    if len({label for label, _ in runs}) < len(runs):
+        return None
+    ends = [*(places[0] for _, places in runs), runs[-1][1][-1] + width]
+    bands = []
+    for (label, _), (low, high) in zip(runs, pairwise(ends), strict=True):
+        named = INTERVAL.fullmatch(label or "")
+        if named:
+            bands.append(Band(shown(label), float(named[1]), float(named[2]) + width * (named[3] == "]")))
+        else:
+            bands.append(Band(shown(label), low, high))
+    return bands
+
+
+def _ruler(quasi: Quasi, line: Line, bands: Sequence[Band]) -> alt.LayerChart:
+    """Draw the rows of each value on a line, and under it the stretches that are published, with their labels."""
+    domain = [min(bands[0].low, line.places[0]), max(bands[-1].high, line.places[-1] + line.width)]
+    pixel = RULER / (domain[1] - domain[0])
+    level = all(len(band.label) * CHARACTER < (band.high - band.low) * pixel for band in bands)
+    at, low = (along(quasi, field, domain=domain, orient="top") for field in ("at", "low"))
+    stretches = [{"low": band.low, "high": band.high, "colour": BANDS[i % 2]} for i, band in enumerate(bands)]
+    marks = [
+        outlined(line, line.columns[0]).encode(
+            x=at, y=alt.Y("height:Q", axis=None, stack=None, scale=alt.Scale(range=[70, 4]))
+        ),
+        alt.Chart(data(stretches))
+        .mark_rect(stroke="white")
+        .encode(
+            x=low,
+            x2=along(quasi, "high"),
+            y=pixel_y(74),
+            y2=pixel_y2(100),
+            color=alt.Color("colour:N", scale=None),
+        ),
+        _band_labels(bands, pixel, level=level).encode(x=at),
+    ]
+    height = 104 if level else 108 + round(max(len(band.label) for band in bands) * CHARACTER)
+    return layered(*marks, width=RULER, height=height)
+
+
+def _band_labels(bands: Sequence[Band], pixel: float, *, level: bool) -> alt.Chart:
+    """Write labels into their bands if all fit, else below them, turned; where bands are narrow, not each of them."""
+    named, free = [], float("-inf")
+    for band in bands:
+        middle = (band.low + band.high) / 2
+        if level or middle * pixel >= free:
+            named.append({"at": middle, "label": band.label})
+            free = middle * pixel + LINE
+    look: dict[str, Any] = {} if level else {"align": "right", "angle": 270}
+    texts = alt.Chart(data(named)).mark_text(baseline="middle", color=INK, fontSize=11, **look)
+    placed: alt.Chart = texts.encode(y=pixel_y(87 if level else 104), text=alt.Text("label:N"))
+    return placed
+
+
+# The tree
+
+
+@dataclass(frozen=True)
+class Group:
+    """A label, the values that occur under it as lines of text, and the share of rows that it has."""
+
+    label: str
+    lines: tuple[str, ...]
+    share: float
+
+
+def groups(quasi: Quasi, column: ColumnPlan) -> list[Group]:
+    """Return the labels with the values under them, cut down to what fits on a page: the commonest stay."""
+    members: dict[str | None, list[int]] = {}
+    for leaf in np.flatnonzero(quasi.rows).tolist():
+        members.setdefault(column.labels[leaf], []).append(leaf)
+    rows = {label: int(quasi.rows[leaves].sum()) for label, leaves in members.items()}
+    labels = list(members)
+    if len(labels) > MOST_GROUPS:
+        labels = sorted(labels, key=lambda label: -rows[label])[: MOST_GROUPS - 1]
+    total = int(quasi.rows.sum())
+    crowded = sum(len(members[label]) for label in labels) > MOST_LINES
+    most = min(MOST_VALUES, MOST_LINES // len(labels)) if crowded else MOST_LINES
+    most = most if most >= FEWEST_VALUES else 1
+    found = [Group(shown(label), _lines(quasi, members[label], most), rows[label] / total) for label in labels]
+    if len(labels) < len(members):
+        rest = len(members) - len(labels)
+        left = sum(rows.values()) - sum(rows[label] for label in labels)
+        values = sum(len(leaves) for leaves in members.values()) - sum(len(members[label]) for label in labels)
+        found.append(Group(f"and {rest:,} more labels", (f"{values:,} more values",), left / total))
+    return found
+
+
+def _lines(quasi: Quasi, leaves: list[int], most: int) -> tuple[str, ...]:
+    names = [shown(quasi.hierarchy.labels[leaf], 30) for leaf in leaves]
+    if len(names) <= most:
+        return tuple(names)
+    if most == 1:
+        return (f"{shown(names[0], 14)} … {shown(names[-1], 14)} ({len(names):,})",)
+    common = sorted(sorted(leaves, key=lambda leaf: -int(quasi.rows[leaf]))[: most - 1])
+    return (*(shown(quasi.hierarchy.labels[leaf], 30) for leaf in common), f"and {len(leaves) - most + 1:,} more")
+
+
+def _tree(quasi: Quasi, column: ColumnPlan) -> alt.LayerChart:
+    """Draw values at the left, joined by brackets to the label that they are published under."""
+    left, right, end = WIDTH * 0.44, WIDTH * 0.53, WIDTH - 10
+    strokes: list[dict[str, float]] = []
+    values = [_text(0, left - 6, "original", FAINT), _text(0, end, "rows", FAINT)]
+    labels = [_text(0, right + 6, "published as", FAINT)]
+    at = 1.3
+    for group in groups(quasi, column):
+        places = [at + number for number in range(len(group.lines))]
+        middle = (places[0] + places[-1]) / 2
+        values += [_text(place, left - 6, line, INK) for place, line in zip(places, group.lines, strict=True)]
+        values.append(_text(middle, end, percent(group.share), FAINT))
+        labels.append(_text(middle, right + 6, group.label, RELEASE))
+        bend = (left + right) / 2
+        strokes += [{"x": left, "x2": bend, "y": place, "y2": place} for place in places]
+        strokes.append({"x": bend, "x2": bend, "y": places[0], "y2": places[-1]})
+        strokes.append({"x": bend, "x2": right, "y": middle, "y2": middle})
+        at = places[-1] + (1.6 if len(places) > 1 else 1.15)
+    x = alt.X("x:Q", scale=None, axis=None)
+    y = alt.Y("y:Q", scale=alt.Scale(domain=[-0.5, at - 0.4], reverse=True, nice=False, zero=False), axis=None)
+    look = {"text": alt.Text("text:N"), "color": alt.Color("colour:N", scale=None)}
+    marks = [
+        alt.Chart(data(strokes))
+        .mark_rule(color=FAINT, strokeWidth=1.2, strokeCap="square")
+        .encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q")),
+        alt.Chart(data(values)).mark_text(align="right", baseline="middle", limit=left - 6).encode(x=x, y=y, **look),
+        alt.Chart(data(labels))
+        .mark_text(align="left", baseline="middle", limit=end - right - 50)
+        .encode(x=x, y=y, **look),
+    ]
+    return layered(*marks, width=WIDTH, height=round(LINE_HEIGHT * (at + 0.1)))
+
+
+def _text(y: float, x: float, text: str, colour: str) -> dict[str, Any]:
+    return {"x": x, "y": y, "text": text, "colour": colour}

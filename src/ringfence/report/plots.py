@@ -1,0 +1,294 @@
+"""The charts of the evidence: class sizes, losses, marginals, associations, errors of queries."""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import log
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from ringfence.census import Floats, Longs, Quasi
+from ringfence.report.evidence import Association, Marginal, SizeBin
+from ringfence.report.style import (
+    ACCENT,
+    FAINT,
+    ORIGINAL,
+    RELEASE,
+    SMALL_WIDTH,
+    WIDTH,
+    Chart,
+    Rows,
+    data,
+    finish,
+    layered,
+    named,
+    percent,
+    pixel_x,
+    pixel_y,
+    pixel_y2,
+    shown,
+)
+
+SHOWN_PAIRS = 14
+SHOWN_VALUES, MOST_NAMED = 16, 60
+"""Values without an order are drawn by name, so many of up to so many; beyond, all side by side without names."""
+MOST_STEPS = 500
+"""Values side by side are drawn one by one up to so many; beyond, in `BINS` bins of equal width."""
+BINS = 50
+THINNEST = 200
+"""A step is drawn at least as wide as this part of the line."""
+NARROW = 34  # pixels that a label needs
+ERROR_EDGES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, np.inf)
+ERROR_NAMES = ("up to 5 %", "5 to 10 %", "10 to 20 %", "20 to 50 %", "50 to 100 %", "over 100 %")
+EPOCH = dt.date(1970, 1, 1)
+DAY = 86_400_000  # milliseconds
+
+
+# Class sizes
+
+
+def class_sizes(before: Sequence[SizeBin], after: Sequence[SizeBin], k: int, title: str) -> Chart:
+    """Draw how rows are distributed over sizes of classes: the original above, the release below."""
+    highest = max(part.share for part in (*before, *after))
+    panels = [
+        _size_panel(before, highest, k, ORIGINAL, "original", last=False),
+        _size_panel(after, highest, k, RELEASE, "release", last=True),
+    ]
+    return finish(alt.vconcat(*panels, spacing=26), title)
+
+
+def _size_panel(
+    bins: Sequence[SizeBin], highest: float, k: int, colour: str, name: str, *, last: bool
+) -> alt.LayerChart:
+    top, height, width = bins[-1].high, 110, WIDTH - 20
+    ticks = [edge for edge in (m * 10**e for e in range(12) for m in (1, 2, 5)) if edge <= top]
+    if len(ticks) > 10:
+        ticks = [edge for edge in ticks if str(edge).startswith("1")]
+    axis = alt.Axis(
+        values=ticks, format=",d", grid=False, zindex=1, labels=last, ticks=last, labelOverlap=True,
+        title="size of the class: rows that share the same combination" if last else None,
+    )  # fmt: skip
+    scale = alt.Scale(type="log", domain=[1, top], nice=False)
+    y = alt.Y("share:Q", axis=None, scale=alt.Scale(domain=[0, highest * 1.2]))
+    base = alt.Chart(
+        data(
+            [
+                {
+                    "low": part.low,
+                    "high": part.high,
+                    "middle": (part.low * part.high) ** 0.5,
+                    "share": part.share,
+                    "label": percent(part.share) if log(part.high / part.low) * width > NARROW * log(top) else "",
+                }
+                for part in bins
+                if part.share > 0
+            ]
+        )
+    )
+    line = alt.Chart(data([{"k": k, "name": f"k = {k:,}"}]))
+    at_k = alt.X("k:Q", scale=scale)
+    marks = [
+        base.mark_rect(color=colour, stroke="white").encode(
+            x=alt.X("low:Q", scale=scale, axis=axis), x2=alt.X2("high:Q"), y=y, y2=pixel_y2(height)
+        ),
+        line.mark_rule(color=ACCENT, strokeWidth=2, strokeDash=[5, 3]).encode(x=at_k),
+        base.mark_text(dy=-7, fontSize=11).encode(x=alt.X("middle:Q", scale=scale), y=y, text=alt.Text("label:N")),
+        alt.Chart(data([{"name": name}]))
+        .mark_text(align="right", fontWeight="bold", fontSize=13, color=FAINT if colour == ORIGINAL else colour)
+        .encode(x=pixel_x(width), y=pixel_y(-6), text=alt.Text("name:N")),
+    ]
+    if not last:
+        note = line.mark_text(color=ACCENT, align="left", dx=5, fontWeight="bold")
+        marks.append(note.encode(x=at_k, y=pixel_y(-6), text=alt.Text("name:N")))
+    return layered(*marks, width=width, height=height)
+
+
+# Losses and errors
+
+
+def losses(by_attribute: Mapping[str, float], title: str) -> Chart:
+    """Draw the loss of each attribute as a bar from 0 to 1, the largest first."""
+    rows = [
+        {"name": shown(name, 28), "place": place, "share": loss, "label": percent(loss)}
+        for place, (name, loss) in enumerate(sorted(by_attribute.items(), key=lambda item: -item[1]))
+    ]
+    return finish(_bars(rows, 1.0, "share of the attribute's detail that is lost"), title)
+
+
+def query_errors(errors: Floats, title: str) -> Chart:
+    """Draw what share of the queries is answered with what error."""
+    counts, _ = np.histogram(errors, ERROR_EDGES)
+    rows = [
+        {"name": name, "place": place, "share": share, "label": percent(share)}
+        for place, (name, share) in enumerate(zip(ERROR_NAMES, (counts / len(errors)).tolist(), strict=True))
+    ]
+    return finish(_bars(rows, float(counts.max()) / len(errors), "share of the questions, by relative error"), title)
+
+
+def _bars(rows: Rows, top: float, axis_title: str) -> alt.LayerChart:
+    """Draw horizontal bars with their names at the left and their labels at the end."""
+    base, y = alt.Chart(data(rows)), named(rows)
+    axis = alt.Axis(format="~%", tickCount=5, title=axis_title)
+    x = alt.X("share:Q", scale=alt.Scale(domain=[0, top * 1.15]), axis=axis)
+    return layered(
+        base.mark_bar(color=RELEASE, height={"band": 0.66}).encode(x=x, y=y),
+        base.mark_text(align="left", dx=5).encode(x=x, y=y, text=alt.Text("label:N")),
+        width=WIDTH,
+        height=alt.Step(24),
+        fit=True,
+    )
+
+
+# Marginals
+
+
+def marginal(quasi: Quasi, found: Marginal, title: str) -> Chart:
+    """Draw the shares of values in the original, filled, and as the release lets one guess them, as strokes."""
+    occurring = np.flatnonzero((found.before > 0) | (found.after > 0)).tolist()
+    placed = [leaf for leaf in occurring if quasi.keys[leaf] is not None]
+    if len(placed) > 1:
+        line = on_line(quasi, placed, found.before, found.after)
+        return finish(_steps(line, *(along(quasi, field) for field in ("at", "low", "high"))), title)
+    if len(occurring) <= MOST_NAMED:
+        return finish(_listed(quasi, found, occurring), title)
+    parts = np.array_split(occurring, min(len(occurring), MOST_STEPS))  # neighbours by their mean, if there are many
+    columns = [[float(shares[part].mean()) for part in parts] for shares in (found.before, found.after)]
+    line = Line([float(number) for number in range(len(parts))], 1.0, columns)
+    axis = alt.Axis(title="values, in the order of the hierarchy", grid=False, labels=False, ticks=False)
+    at, low = (alt.X(field, scale=alt.Scale(nice=False, zero=False), axis=axis) for field in ("at:Q", "low:Q"))
+    return finish(_steps(line, at, low, alt.X2("high:Q")), title)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Places on a line, each the start of a step of some width, with columns of numbers there."""
+
+    places: list[float]
+    width: float
+    columns: list[list[float]]
+
+
+def position(key: Decimal | dt.date | None) -> float:
+    """Return where a number or a day stands on a line; days in milliseconds, as Vega counts them."""
+    return float((key - EPOCH).days * DAY) if isinstance(key, dt.date) else float(key or 0)
+
+
+def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> Line:
+    """Return some leaves as steps on a line: one by one, or the sums of bins if there are many."""
+    order = sorted(placed, key=lambda leaf: position(quasi.keys[leaf]))
+    places = np.array([position(quasi.keys[leaf]) for leaf in order])
+    span = float(places[-1] - places[0])
+    if len(places) <= MOST_STEPS or span == 0:
+        width = max(float(np.diff(places).min()), span / THINNEST) or 1.0
+        return Line(places.tolist(), width, [column[order].tolist() for column in columns])
+    edges = np.linspace(places[0], places[-1], BINS + 1)
+    sums = [np.histogram(places, edges, weights=column[order])[0].tolist() for column in columns]
+    return Line(edges[:-1].tolist(), span / BINS, sums)
+
+
+def along(quasi: Quasi, field: str, **options: Any) -> Any:
+    """Return the channel that puts a field of numbers or days on the line; options of its axis or scale go with it."""
+    dates = any(isinstance(key, dt.date) for key in quasi.keys)
+    kind = "T" if dates else "Q"
+    if field == "high":
+        return alt.X2(f"high:{kind}")
+    domain = {"domain": options.pop("domain")} if "domain" in options else {}
+    scale = alt.Scale(type="utc", nice=False, **domain) if dates else alt.Scale(nice=False, zero=False, **domain)
+    axis = alt.Axis(title=None, grid=False, tickCount=6, labelOverlap=True, **options)
+    return alt.X(f"{field}:{kind}", scale=scale, axis=axis)
+
+
+def outlined(line: Line, heights: Sequence[float]) -> alt.Chart:
+    """Draw steps as one filled shape, from the field `at`: hundreds of bars would show their seams."""
+    corners: list[dict[str, float]] = []
+    ends = [*line.places[1:], np.inf]
+    for place, following, height in zip(line.places, ends, heights, strict=True):
+        if corners and place > corners[-1]["at"]:
+            corners += [{"at": corners[-1]["at"], "height": 0.0}, {"at": place, "height": 0.0}]
+        end = following if following - place < 1.001 * line.width else place + line.width
+        corners += [{"at": place, "height": height}, {"at": end, "height": height}]
+    shape: alt.Chart = alt.Chart(data(corners)).mark_area(color=ORIGINAL, order=False)  # joined as they are listed
+    return shape
+
+
+def _strokes(line: Line, heights: Sequence[float]) -> list[dict[str, float]]:
+    """Return steps as strokes from `low` to `high`, neighbours of one height as one."""
+    strokes: list[dict[str, float]] = []
+    for place, height in zip(line.places, heights, strict=True):
+        last = strokes[-1] if strokes else None
+        if last and abs(last["height"] - height) <= 1e-9 and place - last["high"] < 0.001 * line.width:
+            last["high"] = place + line.width
+        else:
+            strokes.append({"low": place, "high": place + line.width, "height": height})
+    return strokes
+
+
+def _steps(line: Line, at: alt.X, low: alt.X, high: alt.X2) -> alt.LayerChart:
+    shares = alt.Axis(format=".1~%", tickCount=3, title=None, domain=False, ticks=False)
+    y = alt.Y("height:Q", axis=shares, stack=None)
+    before, after = line.columns
+    strokes = alt.Chart(data(_strokes(line, after))).mark_rule(color=RELEASE, strokeWidth=2)
+    return layered(
+        outlined(line, before).encode(x=at, y=y),
+        strokes.encode(x=low, x2=high, y=y),
+        width=SMALL_WIDTH,
+        height=130,
+        fit=True,
+    )
+
+
+def _listed(quasi: Quasi, found: Marginal, leaves: list[int]) -> alt.LayerChart:
+    """Draw values by name, the commonest first."""
+    common = sorted(leaves, key=lambda leaf: -found.before[leaf])[:SHOWN_VALUES]
+    rows = [
+        {
+            "name": shown(quasi.hierarchy.labels[leaf], 24),
+            "place": place,
+            "before": float(found.before[leaf]),
+            "after": float(found.after[leaf]),
+        }
+        for place, leaf in enumerate(common)
+    ]
+    left_out = f"the {SHOWN_VALUES} commonest of {len(leaves)} values" if len(leaves) > SHOWN_VALUES else None
+    base, y, axis = alt.Chart(data(rows)), named(rows), alt.Axis(format="~%", tickCount=3, title=left_out)
+    bars = base.mark_bar(color=ORIGINAL, height={"band": 0.7})
+    ticks = base.mark_tick(color=RELEASE, opacity=1, thickness=3, height={"band": 0.9})
+    return layered(
+        bars.encode(x=alt.X("before:Q", axis=axis), y=y),
+        ticks.encode(x=alt.X("after:Q", axis=axis), y=y),
+        width=SMALL_WIDTH,
+        height=alt.Step(17),
+        fit=True,
+    )
+
+
+# Associations
+
+
+def associations(pairs: Sequence[Association], title: str) -> Chart:
+    """Draw for the strongest pairs how strong they were and are."""
+    rows = [
+        {
+            "name": f"{shown(pair.names[0], 16)} × {shown(pair.names[1], 16)}",
+            "place": place,
+            "before": pair.before,
+            "after": pair.after,
+        }
+        for place, pair in enumerate(pairs[:SHOWN_PAIRS])
+    ]
+    top = max(0.1, *(max(pair.before, pair.after) for pair in pairs))
+    axis = alt.Axis(tickCount=5, title="strength of the association (Cramér's V)")
+    base, y, scale = alt.Chart(data(rows)), named(rows), alt.Scale(domain=[0, min(1.0, top * 1.05)])
+    before, after = (alt.X(f"{field}:Q", scale=scale, axis=axis) for field in ("before", "after"))
+    chart = layered(
+        base.mark_rule(color="#c9d0d8", strokeWidth=3).encode(x=before, x2=alt.X2("after:Q"), y=y),
+        base.mark_circle(color="#838d98", size=90, opacity=1).encode(x=before, y=y),
+        base.mark_square(color=RELEASE, size=80, opacity=1).encode(x=after, y=y),
+        width=WIDTH,
+        height=alt.Step(22),
+        fit=True,
+    )
+    return finish(chart, title)

@@ -1,0 +1,200 @@
+"""A workload of COUNT queries: what a reader of the release would answer, against the truth.
+
+A query asks how many rows have certain values in one to three quasi-identifiers and, every fourth time, a certain
+value of a sensitive attribute: "how many women between 30 and 44 in Oslo are nurses?" It is built around a row drawn at
+random, so that questions are asked about people who exist. The reader knows the labels and the hierarchies, and takes
+all values under a label to be equally likely.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.census import Census, Floats, Longs, Quasi
+from ringfence.report.evidence import Bools, Codes, Published, others
+from ringfence.report.style import shown
+
+QUERIES = 1_000
+MOST_PREDICATES = 3
+MOST_LISTED = 5
+"""How many values a question lists at most where they have no order."""
+SENSITIVE_EVERY = 4
+SANITY = 0.001
+"""Errors are relative to the true answer, or to this share of all rows where that is more."""
+SEED = 2010
+Factors: TypeAlias = Mapping[int, npt.NDArray[Any]]
+"""For some attributes, how much a row with each leaf counts: yes or no, or a share."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """For some quasi-identifiers, which leaves are asked for; and perhaps a value of an attribute beside them."""
+
+    wanted: Mapping[int, Bools]
+    beside: tuple[int, int] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Queries with their answers, true and estimated from the release."""
+
+    census: Census
+    queries: tuple[Query, ...]
+    actual: Floats
+    estimate: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """The relative error of each answer, with a sanity bound for small answers."""
+        errors = np.abs(self.estimate - self.actual) / np.maximum(self.actual, SANITY * self.census.rows)
+        return errors.round(12)  # sums of fractions are not exact
+
+    @property
+    def asked(self) -> Bools:
+        """For each query and attribute, whether the one asks about the other."""
+        attributes = range(len(self.census.quasi))
+        return np.array([[a in query.wanted for a in attributes] for query in self.queries], np.bool_)
+
+    @property
+    def with_sensitive(self) -> Bools:
+        """For each query, whether it asks for a value beside the quasi-identifiers."""
+        return np.array([query.beside is not None for query in self.queries], np.bool_)
+
+
+def run_workload(released: Published, queries: int = QUERIES) -> Workload:
+    """Ask a seeded workload of the census and of the release."""
+    answers = Answers(released)
+    made = make_queries(released.census, queries)
+    return Workload(
+        census=released.census,
+        queries=tuple(made),
+        actual=np.array([answers.actual(query) for query in made]),
+        estimate=np.array([answers.estimate(query) for query in made]),
+    )
+
+
+def in_words(query: Query, census: Census) -> str:
+    """Return a query as a question."""
+    parts = []
+    for a, wanted in sorted(query.wanted.items()):
+        quasi, leaves = census.quasi[a], np.flatnonzero(wanted & (census.quasi[a].rows > 0)).tolist()
+        placed = in_order(quasi, leaves)
+        names = [shown(quasi.hierarchy.labels[leaf]) for leaf in placed or leaves]
+        parts.append(f"“{quasi.name}” {f'{names[0]} to {names[-1]}' if len(placed) > 1 else ' or '.join(names)}")
+    if query.beside is not None:
+        part = others(census)[query.beside[0]]
+        parts.append(f"“{part.name}” {shown(part.hierarchy.labels[query.beside[1]])}")
+    return f"How many rows have {', '.join(parts[:-1])}{' and ' * (len(parts) > 1)}{parts[-1]}?"
+
+
+def make_queries(census: Census, queries: int, seed: int = SEED) -> list[Query]:
+    """Draw queries: ranges of numbers and dates, up to five listed values of everything else."""
+    # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
+    rng = np.random.Generator(np.random.PCG64(seed))
+    parts = others(census)
+    of_tuples = np.cumsum(census.weights)
+    of_pairs = [np.cumsum(part.weights) for part in parts]
+    domains = [_Domain(quasi) for quasi in census.quasi]
+    made = []
+    for number in range(queries):
+        beside = None
+        if parts and number % SENSITIVE_EVERY == SENSITIVE_EVERY - 1:
+            chosen = int(rng.random() * len(parts))
+            pair = _draw(of_pairs[chosen], rng.random())
+            beside = (chosen, int(parts[chosen].values[pair]))
+            anchor = int(parts[chosen].tuples[pair])
+        else:
+            anchor = _draw(of_tuples, rng.random())
+        attributes = rng.random(len(domains)).argsort()[: 1 + number % MOST_PREDICATES].tolist()
+        wanted = {a: domains[a].around(int(census.codes[anchor, a]), rng.random(2 + MOST_LISTED)) for a in attributes}
+        made.append(Query(wanted, beside))
+    return made
+
+
+def _draw(sums: Longs, uniform: float) -> int:
+    return int(np.searchsorted(sums, uniform * sums[-1], side="right"))
+
+
+class _Domain:
+    """The values of a quasi-identifier that a question can ask for; numbers and days in their order."""
+
+    def __init__(self, quasi: Quasi) -> None:
+        self._leaves = quasi.hierarchy.leaves
+        placed = in_order(quasi, np.flatnonzero(quasi.rows).tolist())
+        self._ordered = bool(placed)
+        self._values = np.array(placed) if placed else np.flatnonzero(quasi.rows)
+        self._place = {leaf: place for place, leaf in enumerate(placed)}
+
+    def around(self, leaf: int, uniforms: Floats) -> Bools:
+        """Return which leaves are asked for: a range around a number or a day, else a list with the value in it."""
+        wanted = np.zeros(self._leaves, np.bool_)
+        wanted[leaf] = True
+        values = self._values
+        if leaf in self._place:
+            size = 1 + int(uniforms[0] * len(values) / 2)
+            start = max(0, self._place[leaf] - int(uniforms[1] * size))
+            wanted[values[start : start + size]] = True
+        elif not self._ordered:  # where others have a place in an order, a missing value is asked for alone
+            more = int(uniforms[0] * min(MOST_LISTED, len(values) // 2))
+            wanted[values[(uniforms[2 : 2 + more] * len(values)).astype(np.intp)]] = True
+        return wanted
+
+
+def in_order(quasi: Quasi, leaves: Sequence[int]) -> list[int]:
+    """Return those leaves that are numbers or days, in their order: that of a tree's leaves may be another."""
+    keys: dict[int, Any] = {leaf: quasi.keys[leaf] for leaf in leaves if quasi.keys[leaf] is not None}
+    return sorted(keys, key=keys.__getitem__)
+
+
+class Answers:
+    """Answers queries from the tuples of the census, and from the classes of the release."""
+
+    def __init__(self, released: Published) -> None:
+        census, kept = released.census, released.kept
+        self._released = released
+        self._parts = others(census)
+        self._columns = [np.ascontiguousarray(column, np.intp) for column in census.codes.T]
+        self._masked = released.suppressed & released.masked
+        # Of every class one tuple is enough: all have the same blocks, and so the same shares of what is asked for.
+        _, self._examples, home = np.unique(released.homes[kept], return_index=True, return_inverse=True)
+        self._examples = kept[self._examples]
+        self._sizes = np.bincount(home, census.weights[kept])
+        self._having = {
+            (number, value): np.flatnonzero(part.values == value)
+            for number, part in enumerate(self._parts)
+            for value in np.unique(part.values).tolist()
+        }
+
+    def actual(self, query: Query) -> float:
+        """Count the rows of the original."""
+        if query.beside is None:
+            return self._count(query.wanted, slice(None), self._released.census.weights)
+        part, pairs = self._parts[query.beside[0]], self._having[query.beside]
+        return self._count(query.wanted, part.tuples[pairs], part.weights[pairs])
+
+    def estimate(self, query: Query) -> float:
+        """Count the rows of the release, each by the share of its labels' values that is asked for."""
+        released = self._released
+        factors = {}
+        for a, wanted in query.wanted.items():
+            asked = np.bincount(released.blocks[a], wanted, minlength=len(wanted))
+            factors[a] = asked[released.blocks[a]] / released.covered[a]
+        hidden = float(np.prod([wanted.mean() for wanted in query.wanted.values()]))
+        if query.beside is None:
+            return self._count(factors, self._examples, self._sizes) + hidden * released.masked_rows
+        part, pairs = self._parts[query.beside[0]], self._having[query.beside]
+        shown = pairs[~released.suppressed[part.tuples[pairs]]]
+        masked = float(part.weights[pairs[self._masked[part.tuples[pairs]]]].sum())
+        return self._count(factors, part.tuples[shown], part.weights[shown]) + hidden * masked
+
+    def _count(self, factors: Factors, tuples: Codes | slice, weights: Longs | Floats) -> float:
+        """Add up the weights of some tuples, each times the factors of its values."""
+        for a, factor in sorted(factors.items(), key=lambda item: float(item[1].mean())):
+            shares = factor.take(self._columns[a][tuples])
+            hits = np.flatnonzero(shares)  # most tuples drop out at the first, narrowest question
+            tuples = hits if isinstance(tuples, slice) else tuples[hits]
+            weights = weights[hits] * shares[hits]
+        return float(weights.sum())

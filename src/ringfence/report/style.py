@@ -1,0 +1,131 @@
+"""The look that all charts share, how values are put into words on them, and how they become pictures.
+
+Grey is the original and blue the release, everywhere. Fields of the data have fixed names, and columns of the user's
+appear as values only: Vega reads dots, brackets and quotes in field names as syntax.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import altair as alt
+import vl_convert
+
+Chart: TypeAlias = alt.LayerChart | alt.VConcatChart
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+
+ORIGINAL, RELEASE, ACCENT, INK, FAINT = "#a3abb5", "#1c5d99", "#a8450f", "#222b35", "#5b6672"
+WIDTH = 460
+SMALL_WIDTH = 310
+LINE_LENGTH = 62  # characters of a title
+
+CONFIG: dict[str, Any] = {
+    "aria": False,  # the page says of each chart what it shows; labels on every mark would drown that
+    "font": "Arial, Helvetica, sans-serif",
+    "background": "white",
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "fontSize": 14, "fontWeight": "bold", "color": INK, "offset": 12, "frame": "bounds"},
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelColor": INK,
+        "titleColor": FAINT,
+        "gridColor": "#e6e9ed",
+        "domainColor": "#b8c0c9",
+        "tickColor": "#b8c0c9",
+        "labelLimit": 200,
+    },
+    "text": {"fontSize": 12, "color": INK},
+}
+
+
+def data(rows: Rows) -> alt.Data:
+    """Return rows as a chart's own data: as text, since Altair copies lists whenever a chart is touched."""
+    text = json.dumps([dict(row) for row in rows])
+    return alt.Data(values=text, format=alt.DataFormat(type="json"))  # type: ignore[no-untyped-call]
+
+
+def finish(chart: Chart, title: str) -> Chart:
+    """Give a chart its title and the look of all: in place, since Altair's own ways to do so copy it each time."""
+    chart["title"] = _wrapped(title)
+    chart["config"] = CONFIG
+    return chart
+
+
+def layered(*marks: alt.Chart, width: int, height: int | alt.Step, fit: bool = False) -> alt.LayerChart:
+    """Lay marks over each other; with `fit`, the width includes the names at the axis."""
+    size = {"autosize": alt.AutoSizeParams(type="fit-x", contains="padding")} if fit else {}
+    chart: Any = alt.layer(*marks, width=width, height=height, **size)
+    return cast(alt.LayerChart, chart)  # it would be another kind only if a mark were faceted
+
+
+def pixel_x(place: float) -> alt.XValue:
+    """Put marks at one place from the left."""
+    return alt.XValue(place)  # type: ignore[no-untyped-call]
+
+
+def pixel_y(place: float) -> alt.YValue:
+    """Put marks at one place from the top."""
+    return alt.YValue(place)  # type: ignore[no-untyped-call]
+
+
+def pixel_y2(place: float) -> alt.Y2Value:
+    """Let marks end at one place from the top."""
+    return alt.Y2Value(place)  # type: ignore[no-untyped-call]
+
+
+def named(rows: Rows) -> alt.Y:
+    """Return an axis of names in the order of `place`: names may repeat once they are shortened, places do not."""
+    names = {str(row["place"]): row["name"] for row in rows}
+    # Vega reads the dictionary as an expression: JSON is one, with all its quotes and brackets inside of strings.
+    look_up = f"({json.dumps(names)})[datum.value]"
+    axis = alt.Axis(title=None, domain=False, ticks=False, labelPadding=8, labelExpr=look_up)
+    return alt.Y("place:O", sort=None, axis=axis)
+
+
+def percent(share: float) -> str:
+    """Return a share as a reader can compare it: never 0 for something, nor 100 for almost everything.
+
+    >>> [percent(share).replace("\u00a0", " ") for share in (0.1234, 0.00012, 0.9996, 0, 1, 0.056, 4)]
+    ['12 %', '<0.1 %', '>99.9 %', '0 %', '100 %', '5.6 %', '400 %']
+    """
+    if 0 < share < 0.001:
+        return "<0.1\u00a0%"
+    if 0.999 < share < 1:
+        return ">99.9\u00a0%"
+    digits = 1 if 0 < share < 0.0995 or 0.99 < share < 1 else 0
+    return f"{100 * share:,.{digits}f}\u00a0%".replace(".0\u00a0", "\u00a0")
+
+
+def shown(label: str | None, most: int = 40) -> str:
+    """Return a value or label as a chart shows it: shortened, and on one line.
+
+    >>> shown(None), shown("a\\nb"), shown("a long story", 6)
+    ('(missing)', 'a b', 'a lon…')
+    """
+    text = "(missing)" if label is None else " ".join(label.split()) or "(blank)"
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _wrapped(title: str) -> list[str]:
+    lines = [""]
+    for word in title.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > LINE_LENGTH:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return lines
+
+
+def as_svg(chart: Chart, *, titled: bool) -> str:
+    """Return a chart as SVG; without its title where a page sets that as text."""
+    spec = chart.to_dict(validate=False)
+    if not titled:
+        spec.pop("title", None)
+    return str(vl_convert.vegalite_to_svg(spec))
+
+
+def as_png(chart: Chart) -> bytes:
+    """Return a chart as PNG, at twice the size on screen."""
+    return bytes(vl_convert.vegalite_to_png(chart.to_dict(validate=False), scale=2))

@@ -1,0 +1,171 @@
+"""The report in words: what was asked, what the audit measured, and what that means."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ringfence import spec as parts
+from ringfence.audit.verdict import Verdict, some
+from ringfence.spec import Closeness, Diversity, Spec
+
+ROLES = {
+    "identifier": "identifier: left out",
+    "quasi": "quasi-identifier",
+    "sensitive": "sensitive: published as it is",
+    "insensitive": "insensitive: published as it is",
+    "items": "items",
+}
+
+MEANINGS = {
+    "dm": "Discernibility: the sum over rows of the size of their class; a suppressed row counts as all rows.",
+    "hdm": "Hierarchical discernibility: the sum over rows of the share of other rows whose value is now confused with"
+    " theirs.",
+    "glm": "General loss: the share of an attribute's range of values that a published cell leaves open. 0: exact, 1:"
+    " nothing is told.",
+    "ncp": "Normalized certainty penalty: as glm, counting the value itself. 0: exact, 1: nothing is told.",
+    "gcp": "Global certainty penalty: as glm, over the values that occur in the data.",
+    "ntil": "Total information loss: how high in its hierarchy a published cell stands. 0: the value itself, 1: the"
+    " top.",
+    "ce": "Classification error: the share of rows suppressed, or not of the commonest label in their class.",
+    "aecs": "Average class size, in units of k. 1: no class is larger than it must be.",
+}
+
+DISTANCES = {
+    "equal": "for any set of values, its share in a class and in the whole differ by at most that",
+    "ordered": "the mean ranks in a class and in the whole differ by at most that share of all ranks",
+    "hierarchical": "for any topmost group, its share in a class and in the whole differ by at most that",
+}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One model of the promise: what was asked, what the audit measured, and what that means."""
+
+    asked: str
+    measured: str
+    meaning: str
+
+
+def joined(names: Iterable[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> joined(["age"]), joined(["age", "sex", "town"])
+    ('“age”', '“age”, “sex” and “town”')
+    """
+    quoted = [f"“{name}”" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted)
+
+
+def number(value: float) -> str:
+    """Return a number as a reader wants it: large and whole ones without a fraction, others to four digits.
+
+    >>> number(5), number(14798.24), number(0.51114)
+    ('5', '14,798', '0.5111')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.4g}"
+
+
+# What was promised and kept
+
+
+def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
+    """Return the models that were asked for, each with what the audit measured."""
+    diversities, closenesses = spec.diversities(), spec.closenesses()
+    of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
+    of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
+    lines = [_k(spec, verdict)]
+    lines += [_l(part, of_l.get((part.of, part.kind, part.c))) for part in diversities]
+    if spec.privacy.p is not None:
+        lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
+    lines += [_t(part, of_t.get((part.of, part.distance))) for part in closenesses]
+    return lines
+
+
+def _measured(verdict: Verdict, letter: str, asked: Sequence[tuple[Any, ...]]) -> dict[tuple[Any, ...], float]:
+    """Return what was measured of each model of a letter: the audit lists them in the order of the specification."""
+    values = [value for key, value in verdict.measured.items() if key == letter or key.startswith(f"{letter}:")]
+    return dict(zip(dict.fromkeys(asked), values, strict=False))  # a release without rows has none of them
+
+
+def _found(letter: str, value: float | None) -> str:
+    return "not measured" if value is None else f"{letter} = {number(value)}"
+
+
+def _k(spec: Spec, verdict: Verdict) -> Kept:
+    k = int(verdict.measured["k"])
+    asked = "nothing" if spec.privacy.k is None else f"k = {spec.privacy.k:,}"
+    if k <= 1:
+        meaning = "Some rows are alone in their class: whoever knows their values finds them."
+    else:
+        meaning = (
+            f"Every row shares its published quasi-identifiers with at least {some(k - 1, 'other')}. Whoever knows all"
+            f" quasi-identifiers of a person finds at least {k:,} rows that fit, or none, and has no reason to prefer"
+            " one."
+        )
+    return Kept(asked, _found("k", k), meaning)
+
+
+def _l(part: Diversity, value: float | None) -> Kept:
+    name, least = f"“{part.of}”", number(part.value if value is None else value)
+    match part.kind:
+        case "distinct":
+            meaning = f"Every class has at least {least} different values of {name}."
+        case "entropy":
+            meaning = f"In every class the values of {name} are at least as mixed as {least} equally common ones."
+        case "recursive":
+            c, excluded = float(part.c or 0), max(0, int(part.value) - 2)
+            knowing = f", also for an adversary who can rule out up to {some(excluded, 'other')}" if excluded else ""
+            meaning = f"In every class each value of {name} has a probability below {c / (1 + c):.2g}{knowing}."
+    kind = part.kind if part.c is None else f"{part.kind}, c = {part.c:g}"
+    return Kept(f"l = {part.value:g} of {name} ({kind})", _found("l", value), meaning)
+
+
+def _p(spec: Spec, p: int, value: float | None) -> Kept:
+    least = number(p if value is None else value)
+    meaning = (
+        f"Every class has at least {least} different values of {joined(spec.of_role('sensitive'))}, each by itself."
+    )
+    return Kept(f"p = {p}", _found("p", value), meaning)
+
+
+def _t(part: Closeness, value: float | None) -> Kept:
+    meaning = (
+        f"In every class the values of “{part.of}” are distributed as in the whole release, up to a distance of"
+        f" {number(part.value if value is None else value)} on a scale from 0 to 1: {DISTANCES[part.distance]}."
+    )
+    return Kept(f"t = {part.value:g} of “{part.of}” ({part.distance})", _found("t", value), meaning)
+
+
+# What was asked
+
+
+def hierarchy(given: parts.HierarchySpec | None) -> str:
+    """Say how an attribute's values may be made coarser."""
+    match given:
+        case None:
+            said = ""
+        case parts.IntervalHierarchy():
+            widths = ", ".join(f"{width:g}" for width in given.intervals)
+            low = [] if given.bottom is None else [f"one below {given.bottom:g}"]
+            high = [] if given.top is None else [f"one from {given.top:g} on"]
+            said = ", ".join([f"intervals of {widths}", *low, *high])
+        case parts.FileHierarchy():
+            said = f"tree in the file {given.file}"
+        case parts.MaskHierarchy():
+            said = f"characters masked from the {given.mask}"
+        case parts.DateHierarchy():
+            said = ", ".join(given.dates)
+        case parts.FanoutHierarchy():
+            said = f"groups of {given.fanout} neighbours"
+        case "flat":
+            said = "the value or nothing"
+        case _:
+            said = "tree"
+    return said
+
+
+def boundary(given: list[str] | parts.BoundaryLevel | None) -> str:
+    """Say past what an attribute's values may not be generalized."""
+    if given is None:
+        return ""
+    return f"level {given.level}" if isinstance(given, parts.BoundaryLevel) else ", ".join(given)
