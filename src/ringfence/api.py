@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.fronts import Frontier
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
 
@@ -245,6 +246,33 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
     return replace(release, table=target)
 
 
+def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier:
+    """Return the front of k and loss over full-domain recodings: what every k costs, all at once.
+
+    Every node of the level lattice is evaluated by roll-up. `spec.frontier` says which front: of pairs of node and k
+    ("release", the default), or of nodes alone, as Dewri et al. 2009 have it; exactly, or by their search POkA. What
+    `privacy` asks for are minima; none is needed. With one of l, p and t, and `suppression = 0`, the front has three
+    objectives. `source` is as for `anonymize`.
+    """
+    from ringfence.census import counted_columns, take_census
+    from ringfence.engine import ROWS, Engine, check_columns
+    from ringfence.search.frontier import exact_front
+    from ringfence.search.poka import poka_front
+    from ringfence.search.progress import Watch
+
+    _check_available(spec, promised=False)
+    diary = Diary(listener)
+    with Engine(spec.data) as engine:
+        diary("counting the rows")
+        rows = engine.open(_located(source, spec), spec.data)
+        check_columns(rows.columns, spec)
+        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+    diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+    watch = Watch(spec.method.time_limit, diary.tell)
+    find = poka_front if spec.frontier.algorithm == "poka" else exact_front
+    return Frontier(find(census, spec, watch), census, spec)
+
+
 def draft(path: Path, folder: Path = Path()) -> "Draft":
     """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
     from ringfence.draft import draft_spec, guess_data
@@ -318,7 +346,7 @@ def _located(source: Any, spec: Spec) -> Any:
     return spec.locate(spec.data.source)
 
 
-def _check_available(spec: Spec) -> None:
+def _check_available(spec: Spec, *, promised: bool = True) -> None:
     """Refuse what later versions will do, naming it."""
     method, privacy, data = spec.method, spec.privacy, spec.data
     missing = {
@@ -343,7 +371,7 @@ def _check_available(spec: Spec) -> None:
                 f"{what} is not there yet; there are: the methods optimal (scheme = 'level', search = 'auto') and"
                 " levels, with privacy.k, l, p and t"
             )
-    if (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
     quasi = spec.of_role("quasi")
     if not quasi:

@@ -108,6 +108,26 @@ def run(
 
 
 @app.command()
+def frontier(
+    spec: Annotated[Path, typer.Argument(help="The specification, a TOML file; privacy.k may be left out.")],
+    output: Out,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Show what every k costs: frontier.csv, .json, .html and .png, and a table."""
+    with _progress(json_) as listener:
+        front = api.frontier(None, Spec.load(spec), listener=listener)
+        page = front.save(output)
+    if json_:
+        _print_json(front.as_dict())
+        return
+    found = front.front
+    proof = "" if found.complete else "; the time was up, so there may be better ones"
+    print(f"{front}\n\n{found.nodes:,} of {found.lattice:,} nodes evaluated in {found.seconds:.2f} s{proof}")
+    print(f"the picture: {page}")
+
+
+@app.command()
 def audit(
     release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet or Arrow.")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],

@@ -118,7 +118,7 @@ def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Ce
 
     counted = counted_columns(spec)
     others = [name for name in spec.of_role("sensitive") if name not in counted]
-    if not others:
+    if not others or spec.data.missing != "value":  # else rows that miss a value there would be lost for the decision
         return census
     values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in others]))
     few = [name for name in others if values[name][0].as_py() <= MOST_VALUES]

@@ -4,7 +4,7 @@ A draft is a start for somebody who knows the data. It errs on the side of cauti
 a quasi-identifier or left out, never waved through.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import ibis
@@ -67,7 +67,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None)
         quasi = [profile for profile in profiles if guesses[profile.name].role == "quasi"]
         together, pairs = measure_together(engine, kept, [profile.name for profile in quasi])
     ladders = [ladder(profile, guesses[profile.name].nature) for profile in quasi]
-    fits = within_reach(ladders, [guesses[profile.name].sure for profile in quasi])
+    fits = within_reach(ladders, [profile.distinct for profile in quasi])
     shortened = {profile.name for profile, rungs, fit in zip(quasi, ladders, fits, strict=True) if fit is not rungs[0]}
     fit_of = {profile.name: fit for profile, fit in zip(quasi, fits, strict=True)}
     twins = _twins(quasi, pairs)
@@ -118,17 +118,24 @@ def _roles(profiles: Sequence[Profile]) -> tuple[dict[str, Guess], list[str]]:
             f"No column looks like a quasi-identifier; {shown(name)} is made one, since there is nothing to recode"
             " without. Give the role quasi to what others may know."
         ]
-    surplus = sorted(quasi, key=lambda profile: (not guesses[profile.name].sure, profile.distinct))[MOST_QUASI:]
-    for profile in surplus:
-        reason = f"{guesses[profile.name].reason}; left out, since {len(quasi)} quasi-identifiers are too many"
-        guesses[profile.name] = Guess("identifier", reason, fallback=None)
+    surplus = _likeliest([profile.name for profile in quasi], guesses)[MOST_QUASI:]
+    for name in surplus:
+        reason = f"{guesses[name].reason}; left out, since {len(quasi)} quasi-identifiers are too many"
+        guesses[name] = Guess("identifier", reason, fallback=None)
     if not surplus:
         return guesses, []
     return guesses, [
-        f"{len(quasi)} columns look like quasi-identifiers. {MOST_QUASI} are kept, the likeliest and those with the"
-        f" fewest values, and {len(surplus)} are left out of the release. Give the role insensitive to what nobody"
-        " knows, and quasi to what should be published."
+        f"{len(quasi)} columns look like quasi-identifiers. The {MOST_QUASI} likeliest are kept, and"
+        f" {len(surplus)} are left out of the release. Give the role insensitive to what nobody knows, and quasi to"
+        " what should be published."
     ]
+
+
+def _likeliest(names: Sequence[str], guesses: Mapping[str, Guess]) -> list[str]:
+    """Return quasi-identifiers by what others are likeliest to know: one column on each topic before the next on it."""
+    topics = [guesses[name].topic for name in names]
+    turn = {name: topics[:at].count(topics[at]) for at, name in enumerate(names)}
+    return sorted(names, key=lambda name: (guesses[name].rank == 0, turn[name], -guesses[name].rank))
 
 
 def _twins(quasi: Sequence[Profile], pairs: Sequence[Pair]) -> dict[str, str]:

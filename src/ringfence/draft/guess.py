@@ -82,13 +82,13 @@ def _delimiter(sample: str, cut: bool, otherwise: str) -> tuple[str, list[list[s
     """Return the delimiter that fits best, and the records of the sample under it, the header first."""
     apart = {delimiter: _records(sample, delimiter, cut) for delimiter in (otherwise, *DELIMITERS)}
     best = next((d for d, tried in apart.items() if all(len(record) == 1 for record in tried)), otherwise)
-    records, score = apart[best], (0.0, 1)
+    score = (0.5, len(sample))  # more than half of the records must have as many fields as the header
     for delimiter, tried in apart.items():
         fields = len(tried[0]) if tried else 0
-        if fields > 1:
-            regular = sum(len(record) == fields for record in tried) / len(tried)
-            if (regular, fields) > score:
-                best, records, score = delimiter, tried, (regular, fields)
+        regular = sum(len(record) == fields for record in tried) / max(1, len(tried))
+        if fields > 1 and (regular, fields) > score:
+            best, score = delimiter, (regular, fields)
+    records = apart[best]
     spaced = best == "," and '"' not in sample and all(cell[:1] == " " for record in records for cell in record[1:])
     if spaced and len(records) > 1 and len(records[0]) > 1:
         return ", ", [[cell.removeprefix(" ") for cell in record] for record in records]

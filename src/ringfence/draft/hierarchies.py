@@ -66,21 +66,21 @@ def ladder(column: Profile, nature: Nature) -> list[Fit]:
     return [*(_bands(column) or _groups(column)), FLAT]
 
 
-def within_reach(ladders: Sequence[Sequence[Fit]], sure: Sequence[bool]) -> list[Fit]:
+def within_reach(ladders: Sequence[Sequence[Fit]], distinct: Sequence[int]) -> list[Fit]:
     """Return one hierarchy from each ladder, so that there are at most `MOST_NODES` combinations of levels.
 
-    Trees lose a level first, then other hierarchies of several levels, and only then are any of them given up. Of
-    these the tallest steps down first; of equally tall ones, that of a column whose role is not sure, and then the
-    last.
+    Trees lose a level first, then the tallest of the other hierarchies. Only when none has a level to spare are some
+    given up, those of the columns with the fewest values first. `distinct` are their numbers of values.
     """
     steps = [0] * len(ladders)
 
     def fits() -> list[Fit]:
         return [rungs[step] for rungs, step in zip(ladders, steps, strict=True)]
 
-    def urgency(at: int) -> tuple[bool, bool, int, bool, int]:
+    def urgency(at: int) -> tuple[bool, bool, int, int, int]:
         now, then = ladders[at][steps[at]], ladders[at][steps[at] + 1]
-        return {*now.hierarchy} == {*then.hierarchy}, "tree" in now.hierarchy, now.height, not sure[at], at
+        stays = {*now.hierarchy} == {*then.hierarchy}
+        return stays, stays and "tree" in now.hierarchy, now.height if stays else 0, -distinct[at], at
 
     while prod(fit.height + 1 for fit in fits()) > MOST_NODES:
         movable = [at for at, step in enumerate(steps) if step + 1 < len(ladders[at])]

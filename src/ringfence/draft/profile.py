@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeAlias
 import ibis
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.builders import text
 from ringfence.engine import ROWS, Engine
@@ -166,7 +168,9 @@ def measure_together(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> 
     total = int(weights.sum())
     codes = {}
     for name in names:
-        encoded = counted[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        values = counted[name].combine_chunks()
+        values = pc.add(values, 0) if pa.types.is_floating(values.type) else values  # 0 and -0 are one number
+        encoded = values.dictionary_encode(null_encoding="encode")
         codes[name] = (encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary))
     together = Pair(tuple(names), len(weights), int((weights == 1).sum()) / total)
     pairs = [_pair((a, b), *codes[a], *codes[b], weights, total) for a, b in combinations(names, 2)]

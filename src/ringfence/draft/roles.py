@@ -15,13 +15,18 @@ FEW_VALUES = 10
 
 @dataclass(frozen=True)
 class Guess:
-    """A role and its reason. `sure` is said of roles that do not rest on caution alone; `fallback` ranks the columns
-    that could be quasi-identifiers if there were no other, the best first, None for those that cannot."""
+    """A role and its reason.
+
+    `topic` is what the column is about and `rank` how much that matters, 0 where the role rests on caution alone.
+    `fallback` ranks the columns that could be quasi-identifiers if there were no other, the best first; None for those
+    that cannot.
+    """
 
     role: Role
     reason: str
     nature: Nature = "amount"
-    sure: bool = True
+    topic: str = ""
+    rank: int = 0
     fallback: int | None = 3
 
 
@@ -44,7 +49,7 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the o
     if column.look is not None and column.look not in HARMLESS_LOOKS and not column.is_number:
         return _identifier(f"holds {column.look}")
     if column.kind == "day" or column.look == "dates":
-        return Guess("quasi", "a date, which others may remember", "day")
+        return Guess("quasi", "a date, which others may remember", "day", topic="day", rank=2)
     if _is_free_text(column):
         return Guess("identifier", "free text, which may hold names or anything else", fallback=1)
     if meaning is not None and meaning.role == "sensitive":
@@ -52,7 +57,7 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the o
     if column.distinct == 1 and column.missing == 0:
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
     if meaning is not None:
-        return Guess("quasi", meaning.reason, meaning.nature)
+        return Guess("quasi", meaning.reason, meaning.nature, meaning.key, meaning.rank)
     return _by_values(column)
 
 
@@ -72,7 +77,7 @@ def _by_values(column: Profile) -> Guess:
         return Guess("identifier", "so many different values that each stands for few rows", "category", fallback=1)
     nature: Nature = "amount" if spread is not None else "category"
     reason = "could be known to others; make it insensitive if not"
-    return Guess("quasi", reason, nature, sure=False)
+    return Guess("quasi", reason, nature)
 
 
 def _fits(meaning: Meaning, column: Profile) -> bool:
@@ -102,4 +107,4 @@ def _is_free_text(column: Profile) -> bool:
 def as_quasi(guess: Guess) -> Guess:
     """Return the guess for a column that is made a quasi-identifier for want of another."""
     reason = f"{guess.reason}; quasi here because a release needs a quasi-identifier and no column looked like one"
-    return replace(guess, role="quasi", reason=reason, sure=False)
+    return replace(guess, role="quasi", reason=reason, rank=0)

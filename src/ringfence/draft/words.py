@@ -74,8 +74,8 @@ MEANINGS = (
         zip, zip code, postcode, post code, postal code, postal, plz, postleitzahl, code postal, codigo postal, cap,
         codice postale, postnummer, postnr"""),
     _meaning("day", "quasi", "a date, which others may remember", "day", 2, """
-        date, day, dob, birth, birthday, birth date, date of birth, datum, geburtsdatum, geburtstag, naissance, fecha,
-        nacimiento, nascita, geboortedatum, timestamp, admitted, discharged"""),
+        date, day, dob, birthday, birth date, date of birth, datum, geburtsdatum, geburtstag, date de naissance, fecha,
+        fecha de nacimiento, data di nascita, geboortedatum, timestamp, admitted, discharged"""),
     _meaning("year", "quasi", "a year, which others may remember", "year", 2, """
         year, birth year, year of birth, yob, jahr, geburtsjahr, jahrgang, annee, annee de naissance, ano, anno, anno
         di nascita, jaar, geboortejaar"""),
@@ -186,8 +186,7 @@ def is_bare_key(name: str) -> bool:
 
 
 def _matches(words: list[str], phrases: tuple[str, ...]) -> Iterator[str]:
-    singular = [word.removesuffix("s") for word in words]
-    lines = [f" {' '.join(words)} ", f" {' '.join(singular)} "]
+    lines = [f" {' '.join(word.removesuffix(plural) for word in words)} " for plural in ("", "s", "es")]
     for phrase in phrases:
         joined = phrase.replace(" ", "")
         if any(f" {phrase} " in line or f" {joined} " in line for line in lines) or (

@@ -1,0 +1,170 @@
+"""Fronts: what every k costs, as a table, a picture and plans.
+
+Heavy libraries are imported inside the functions, so that importing `ringfence` is quick.
+"""
+
+import csv
+import io
+import json
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ringfence.errors import EngineError
+from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ringfence.census import Census
+    from ringfence.plan import GlobalPlan
+    from ringfence.report.front import FrontPicture
+    from ringfence.search.frontier import Front, Point
+
+MOST_KNEES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The front of k and loss: the releases that promise no less and lose no more than any other.
+
+    `front.points` are its steps, by rising k; `plan(k)` is the cheapest plan for any k.
+    """
+
+    front: "Front"
+    census: "Census" = field(repr=False)
+    spec: Spec = field(repr=False)
+
+    @property
+    def table(self) -> "pa.Table":
+        """The front as a table: k, loss, suppressed rows, classes, and the level of each attribute."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        third = self.front.objective
+        return [
+            {
+                "k": point.k,
+                **({third: point.measured} if third is not None else {}),
+                "loss": point.loss,
+                "suppressed": point.suppressed,
+                "classes": point.classes,
+                **dict(zip(self.census.names, point.levels, strict=True)),
+            }
+            for point in self.front.points
+        ]
+
+    @property
+    def knees(self) -> "tuple[Point, ...]":
+        """The points from which more k becomes dear, at most three."""
+        return knees(self.front.points)
+
+    def plan(self, k: int) -> "GlobalPlan":
+        """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
+        from ringfence.models import promise
+        from ringfence.recoding import at_level
+        from ringfence.search.methods import decision_for
+
+        levels = self.front.best(k).levels
+        privacy = self.spec.privacy.model_copy(update={"k": k})
+        spec = self.spec.model_copy(update={"privacy": privacy})
+        recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
+        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).plan
+
+    def plot(self) -> "FrontPicture":
+        """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""
+        from ringfence.report.front import draw_front
+
+        return draw_front(self.front, self.knees, self.census.names, self.spec.method.metric)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write frontier.csv, frontier.json, frontier.html and frontier.png into a folder; return the page's path."""
+        folder, picture = Path(folder), self.plot()
+        files = {
+            "frontier.csv": self._csv().encode(),
+            "frontier.json": (json.dumps(self.as_dict(), ensure_ascii=False, indent=2) + "\n").encode(),
+            "frontier.png": picture.png(),
+            "frontier.html": picture.html().encode(),
+        }
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, content in files.items():
+                (folder / f".{name}.unfinished").write_bytes(content)
+            for name in files:
+                (folder / f".{name}.unfinished").replace(folder / name)
+        except OSError as error:
+            raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+        return folder / "frontier.html"
+
+    def _csv(self) -> str:
+        text = io.StringIO(newline="")
+        rows = self._rows()
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the front as JSON would have it."""
+        return {
+            "metric": self.spec.method.metric,
+            "suppression": self.spec.method.suppression_limit,
+            "rows": self.census.rows,
+            "complete": self.front.complete,
+            "nodes": self.front.nodes,
+            "lattice": self.front.lattice,
+            "knees": [point.k for point in self.knees],
+            "points": self._rows(),
+        }
+
+    def __str__(self) -> str:
+        """Return the front as a table for the terminal: of a long one a selection, with the knees."""
+        rows, marked = self._rows(), {point.k for point in self.knees}
+        step = max(1, len(rows) // 25)
+        kept = [row for i, row in enumerate(rows) if i % step == 0 or row["k"] in marked or i == len(rows) - 1]
+        header = [*kept[0], ""]
+        lines = [[_cell(value) for value in row.values()] + ["knee" * (row["k"] in marked)] for row in kept]
+        widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
+        table = [header, *lines]
+        shown = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+        more = "" if len(kept) == len(rows) else f"\n{len(kept)} of {len(rows)} points; the files have all of them"
+        return "\n".join(line.rstrip() for line in shown) + more
+
+
+def _cell(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def knees(points: "Sequence[Point]") -> "tuple[Point, ...]":
+    """Return the points from which more k becomes dear: at most three, by rising k.
+
+    A point is compared with its surroundings, from a quarter of its k to four times its k. A knee lies below the
+    straight line between their losses, k taken by its logarithm: up to there k came cheaply, and from there it does
+    not. The ones that lie furthest below are kept, if that is a fiftieth of the front's range of losses or more, none
+    within a factor of two of another. (After Satopää et al.: Finding a "Kneedle" in a Haystack, 2011, which looks at
+    the whole curve.)
+    """
+    ks, losses = [point.k for point in points], [point.loss for point in points]
+
+    def loss_at(k: float) -> float:
+        return losses[bisect_left(ks, k)]
+
+    def depth(place: int) -> float:
+        k = ks[place]
+        low, high = max(ks[0], k / 4), min(ks[-1], 4 * k)
+        if low == high or k in (ks[0], ks[-1]):
+            return 0.0
+        line = loss_at(low) + (loss_at(high) - loss_at(low)) * log(k / low) / log(high / low)
+        return (line - losses[place]) / (losses[-1] - losses[0])
+
+    chosen: list[int] = []
+    for place in sorted(range(len(points)), key=lambda place: (-depth(place), place)):
+        apart = all(max(ks[place], ks[other]) >= 4 * min(ks[place], ks[other]) for other in chosen)
+        if depth(place) >= 0.02 and apart and len(chosen) < MOST_KNEES:
+            chosen.append(place)
+    return tuple(points[place] for place in sorted(chosen))
