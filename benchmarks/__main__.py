@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.data import data_folder
 
-NAMES = ["lattice", "job", "audit"]
+NAMES = ["lattice", "frontier", "job", "audit"]
 
 
 def main() -> None:

@@ -413,6 +413,8 @@ def test_twins_are_pointed_out() -> None:
         ("trade union", "sensitive"),
         ("salario", "sensitive"),
         ("maladies", "sensitive"),
+        ("capital losses", "sensitive"),
+        ("country of birth", "quasi"),
     ],
 )
 def test_names_of_columns_are_understood(name: str, role: str) -> None:
@@ -451,6 +453,12 @@ def test_whose_keys_there_are() -> None:
         ("diagnosis_date", [dt.date(2020, 1, 1 + i % 20) for i in range(200)], "quasi"),
         ("occupation", [f"does this and that number {i}" for i in range(200)], "identifier"),
         ("seen", [f"{i % 28 + 1:02}/03/2024" for i in range(200)], "quasi"),
+        ("visit_date", [20_240_101 + 7 * i for i in range(200)], "quasi"),
+        ("zip", [i * 400 for i in range(200)], "quasi"),
+        ("spending class", [f"{i % 4 + 1}0000-{i % 4 + 2}0000" for i in range(200)], "sensitive"),
+        ("x", [f"{i % 4 + 1}0000-{i % 4 + 2}0000" for i in range(200)], "quasi"),
+        ("Gehalt", [f"{i + 20}.512,{i % 100:02}" for i in range(200)], "sensitive"),
+        ("latitude", [59 + i / 1000 for i in range(200)], "quasi"),
         ("flag", [True, False] * 100, "quasi"),
         ("pregnant", [True, False] * 100, "sensitive"),
     ],
@@ -497,6 +505,23 @@ def test_widths_nest(span: Decimal, whole: bool) -> None:
     assert third % second == 0
     assert first < second < third
     assert first >= 2 if whole else Decimal("0.5") <= first / (span / 20) <= 2
+
+
+def test_levels_are_given_up_where_there_are_too_many() -> None:
+    draw = random.Random(7)
+    table = pa.table(
+        {f"age {i}": [draw.randint(0, 99) for _ in range(300)] for i in range(7)}
+        | {"city": draw.choices(["Oslo", "Bergen", *"abcdefghijklmnopqrstuvw"], [90, 60, *[3] * 23], k=300)}
+        | {"zip": [draw.choice(["0150", "0151", "1160", "1163"]) for _ in range(300)]}
+    )
+    draft = draft_of(table)
+    found = hierarchies(draft)
+    assert found["zip"] == {"mask": "right"}
+    assert [len(found[f"age {i}"]["intervals"]) for i in range(7)] != [3] * 7
+    assert "Levels are left out, to keep the number of combinations small" in prose(draft)
+    search = run(draft, table).search
+    assert search is not None
+    assert search.nodes + search.pruned <= MOST_NODES
 
 
 def test_bands_are_put_together_in_their_order() -> None:
@@ -617,6 +642,8 @@ def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
         ("a;b\n1,5;2,5\n3,0;4,5\n", ";"),
         ("a, b, c\n1, 2, x\n", ", "),
         ("alone\n1\n2\n", ","),
+        ("a,b\n1\n2\n", ";"),
+        ("text\none, two\nthree\n", ";"),
         ("a|b;c\n1|2;3\n", ";"),
         ("", ","),
         ("a,b", ","),

@@ -404,6 +404,7 @@ def room_for(table: kernels.Entries, count: int) -> kernels.Room:
     """Scratch for small tables."""
     size, rows, places = len(table.weights), int(table.weights.sum()), 4 * count
     return kernels.Room(
+        hopeless=np.zeros(4, np.bool_),
         places=np.empty(size, np.int64),
         steps=np.empty(size, np.int64),
         sums=np.zeros(places, np.int64),
@@ -438,7 +439,7 @@ def test_judging_a_node(drawn: tuple[kernels.Entries, kernels.Inner], kind: int,
     room = room_for(table, int(inner.counts[0]))
     looked_at = kernels.judge_nodes(table, inner, 0.5, 6, terms, best, judged, room)
     assert looked_at == 1
-    assert not any(part.any() for part in room[2:])
+    assert not any(part.any() for part in room[3:])
 
     # The twin: classes as sets of entries; every size of a class as a k.
     classes = defaultdict(list)
@@ -507,6 +508,13 @@ def test_nodes_below_a_hopeless_one_are_left_out() -> None:
 
     assert looked_at(least=1) == 4
     assert looked_at(least=2) == 1
+
+
+@given(numbers=st.lists(st.integers(0, 99), max_size=40))
+def test_sort(numbers: list[int]) -> None:
+    array = np.array(numbers, np.int64)
+    kernels._sort(array)
+    assert array.tolist() == sorted(numbers)
 
 
 @given(

@@ -91,8 +91,9 @@ class Judged(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Scratch. All but `places` and `steps` are zero whenever no kernel is at work."""
+    """Scratch. All but the first three are zero whenever no kernel is at work."""
 
+    hopeless: npt.NDArray[np.bool_]
     places: Longs
     steps: Longs
     sums: Longs
@@ -135,7 +136,8 @@ def judge_nodes(
     below one that loses too many rows at the least k is left out: its classes are parts of those, and a part of a class
     with fewer than k rows has fewer than k rows.
     """
-    looked_at, hopeless = 0, np.zeros(len(inner.counts), np.bool_)
+    looked_at, hopeless = 0, room.hopeless
+    hopeless[:] = False
     for z in range(len(inner.counts) - 1, -1, -1):
         for higher in inner.above[z]:
             hopeless[z] |= higher >= 0 and hopeless[higher]
@@ -208,18 +210,33 @@ def tabulate_sizes(weights: Longs, terms: Terms, room: Room) -> int:
     """
     places, sums, steps, rows_at = room.places, room.sums, room.steps, room.rows_at
     below, found = 0, 0
-    for e in range(len(weights)):
-        below += weights[e] if sums[places[e]] < terms.least else 0
-    if below > terms.limit:
-        return 0
+    if terms.limit < terms.rows:
+        for e in range(len(weights)):
+            below += weights[e] if sums[places[e]] < terms.least else 0
+        if below > terms.limit:
+            return 0
     for e in range(len(weights)):
         s = sums[places[e]]
         if rows_at[s] == 0:
             steps[found] = s
             found += 1
         rows_at[s] += weights[e]
-    steps[:found].sort()
+    _sort(steps[:found])
     return found
+
+
+@njit(cache=True, nogil=True)
+def _sort(numbers: Longs) -> None:
+    """Sort in place, by insertion over gaps that shrink (Shell 1959): `numpy.sort` takes seconds to compile."""
+    gap = len(numbers) // 2
+    while gap > 0:
+        for i in range(gap, len(numbers)):
+            number, j = numbers[i], i
+            while j >= gap and numbers[j - gap] > number:
+                numbers[j] = numbers[j - gap]
+                j -= gap
+            numbers[j] = number
+        gap = 1 if gap == 2 else gap * 5 // 11
 
 
 @njit(cache=True, nogil=True)

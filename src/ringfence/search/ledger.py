@@ -150,6 +150,7 @@ class Ledger:
         self._table = self.roller.room()
         places = tuples * prod(leaves)
         self._room = Room(
+            hopeless=np.zeros(len(self._nodes.counts), np.bool_),
             places=np.empty(tuples, np.int64),
             steps=np.empty(tuples, np.int64),
             sums=np.zeros(places, np.int64),
