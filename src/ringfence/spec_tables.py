@@ -1,0 +1,388 @@
+"""The tables of a specification, each checked on its own: data, attributes with their hierarchies, privacy, method,
+frontier.
+
+`Spec` puts them together and checks them against each other.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Context, Decimal
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.functional_validators import BeforeValidator
+from pydantic_core import PydanticCustomError
+
+from ringfence.errors import listed, suggestion
+
+Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
+Scheme: TypeAlias = Literal["level", "cut", "ordered", "set", "guided-ordered", "guided-set"]
+MetricName: TypeAlias = Literal["dm", "hdm", "glm", "ncp", "gcp", "ntil", "ce", "aecs"]
+MethodName: TypeAlias = Literal[
+    "optimal", "levels", "itemsets", "cluster", "ring", "local", "hilbert", "mondrian", "anatomy"
+]
+Search: TypeAlias = Literal["auto", "bottom-up", "top-down", "optimal", "direct", "apriori", "breadth-first"]
+DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
+
+
+EXACT = Context(prec=400)
+"""Enough digits for sums and quotients of any numbers that a specification or a column may hold."""
+
+
+class Part(BaseModel):
+    """A table of the specification: nothing is coerced, and an unknown key is an error that names the nearest one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_alias=True, validate_by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in value:
+                if key not in known:
+                    near = suggestion(str(key), known)
+                    raise PydanticCustomError(
+                        "unknown_key",
+                        "unknown key {key}{near}; allowed: {allowed}",
+                        {"key": repr(str(key)), "near": near, "allowed": listed(known)},
+                    )
+        return value
+
+
+def _either(allowed: str, is_scalar: Callable[[Any], bool], table: type[Part] | None = None) -> BeforeValidator:
+    """Return a check of a key that takes several kinds of value: so that an error speaks of the kind that was meant."""
+
+    def check(value: Any) -> Any:
+        if table is not None and isinstance(value, Mapping):
+            return table.model_validate(value)
+        if table is not None and _are_tables(value):
+            return [table.model_validate(item) for item in value]
+        if value is None or isinstance(value, Part) or is_scalar(value):
+            return value
+        raise PydanticCustomError("allowed", "allowed: {allowed}", {"allowed": allowed})
+
+    return BeforeValidator(check)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _are_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value) and len({*value}) == len(value) > 0
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping | Part) for item in value) and len(value) > 0
+
+
+Number: TypeAlias = Annotated[int | float, _either("a number", _is_number)]
+Positive: TypeAlias = Annotated[Number, Field(gt=0)]
+Share: TypeAlias = Annotated[Number, Field(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Name: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+class Data(Part):
+    """Where the rows are and how to read them."""
+
+    source: str | None = None
+    table: str | None = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
+    quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
+    encoding: Name = "utf-8"
+    unlisted: Literal["error", "drop", "publish"] = "error"
+    missing: Literal["value", "suppress", "error"] = "value"
+    missing_values: list[str] = [""]
+    entity: str | None = None
+    weights: str | None = None
+    basket_id: str | None = None
+    memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
+
+
+class FileHierarchy(Part):
+    """One row a leaf: leaf, its parent, its grandparent, ... up to the root. Rows may differ in length."""
+
+    file: Name
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    encoding: Name = "utf-8"
+
+
+class PathsHierarchy(Part):
+    """What a file would say, in the specification itself: one list a leaf, from the leaf up to the root."""
+
+    paths: Annotated[list[Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
+
+
+class TreeHierarchy(Part):
+    """Nested tables: a key is a node, a list holds its leaves (or further tables)."""
+
+    tree: dict[str, Any]
+
+
+class IntervalHierarchy(Part):
+    """Numbers in intervals of nested widths, counted from `from`; below `bottom` and from `top` on, one interval
+    each."""
+
+    intervals: Annotated[list[Positive], Field(min_length=1)]
+    start: Number = Field(default=0, alias="from")
+    bottom: Number | None = None
+    top: Number | None = None
+
+    @model_validator(mode="after")
+    def _widths_nest(self) -> Self:
+        for narrow, wide in pairwise(exact(width) for width in self.intervals):
+            if wide <= narrow or EXACT.remainder(wide, narrow):
+                raise PydanticCustomError(
+                    "intervals",
+                    "the width {wide} is not a larger multiple of {narrow}; each must nest in the next",
+                    {"wide": str(wide), "narrow": str(narrow)},
+                )
+        if self.bottom is not None and self.top is not None and self.bottom >= self.top:
+            raise PydanticCustomError(
+                "bottom", "bottom = {bottom} is not below top = {top}", {"bottom": self.bottom, "top": self.top}
+            )
+        return self
+
+
+def exact(value: int | float) -> Decimal:
+    """Return a number as the decimal it was written as."""
+    return Decimal(str(value))
+
+
+class MaskHierarchy(Part):
+    """Codes that lose one character after the other, from the right or from the left."""
+
+    mask: Literal["right", "left"]
+
+
+class DateHierarchy(Part):
+    """Days in months, quarters, years and decades."""
+
+    dates: Annotated[list[DatePart], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _parts_rise(self) -> Self:
+        order = list(get_args(DatePart))
+        ranks = [order.index(part) for part in self.dates]
+        if ranks != sorted(set(ranks)):
+            raise PydanticCustomError(
+                "dates",
+                "dates = {dates} must rise, each once, in the order {order}",
+                {"dates": repr(self.dates), "order": listed(order)},
+            )
+        return self
+
+
+class FanoutHierarchy(Part):
+    """The values in order, in consecutive groups of so many, level by level up to one root."""
+
+    fanout: Annotated[int, Field(ge=2)]
+
+
+HIERARCHY_KINDS: dict[str, type[Part]] = {
+    "file": FileHierarchy,
+    "paths": PathsHierarchy,
+    "tree": TreeHierarchy,
+    "intervals": IntervalHierarchy,
+    "mask": MaskHierarchy,
+    "dates": DateHierarchy,
+    "fanout": FanoutHierarchy,
+}
+
+
+def _pick_hierarchy(value: Any) -> Any:
+    """Let the one key that names a kind of hierarchy decide how the table is checked."""
+    kinds = [kind for kind in HIERARCHY_KINDS if kind in value] if isinstance(value, Mapping) else []
+    if len(kinds) == 1:
+        return HIERARCHY_KINDS[kinds[0]].model_validate(value)
+    if value is None or value == "flat" or isinstance(value, Part):
+        return value
+    if isinstance(value, Mapping):
+        strange = [str(key) for key in value if key not in HIERARCHY_KINDS]
+        near = suggestion(strange[0], HIERARCHY_KINDS) if strange and not kinds else ""
+        found = f"; this one has {listed(map(repr, kinds or strange))}{near}"
+    else:
+        found = ""
+    raise PydanticCustomError(
+        "allowed",
+        'allowed: "flat", or a table with exactly one of the keys {kinds}{found}',
+        {"kinds": listed(HIERARCHY_KINDS), "found": found},
+    )
+
+
+HierarchySpec: TypeAlias = (
+    Literal["flat"]
+    | FileHierarchy
+    | PathsHierarchy
+    | TreeHierarchy
+    | IntervalHierarchy
+    | MaskHierarchy
+    | DateHierarchy
+    | FanoutHierarchy
+)
+
+
+class BoundaryLevel(Part):
+    """A boundary at one level of the hierarchy, for every value alike."""
+
+    level: Annotated[int, Field(ge=0)]
+
+
+class Attribute(Part):
+    """One column: what it is to an adversary, and how it may be made coarser."""
+
+    role: Role
+    hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_pick_hierarchy)] = None
+    order: Annotated[
+        Literal["numeric", "lexical"] | list[str] | None,
+        _either(
+            '"numeric", "lexical" or a list of values, each once',
+            lambda value: value in ("numeric", "lexical") or _are_labels(value),
+        ),
+    ] = None
+    scheme: Scheme | None = None
+    weight: Positive = 1.0
+    boundary: Annotated[
+        list[str] | BoundaryLevel | None,
+        _either("a list of labels, each once, or { level = ... }", _are_labels, BoundaryLevel),
+    ] = None
+    diversity_weight: Positive | None = None
+    separator: Annotated[str, Field(min_length=1)] | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers: by their order, or because their hierarchy is made of intervals."""
+        return self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy)
+
+    @model_validator(mode="after")
+    def _keys_fit_role(self) -> Self:
+        fits: dict[str, tuple[str, ...]] = {
+            "hierarchy": ("quasi", "sensitive", "items"),
+            "order": ("quasi", "sensitive", "items"),
+            "scheme": ("quasi",),
+            "weight": ("quasi",),
+            "boundary": ("quasi", "items"),
+            "diversity_weight": ("sensitive",),
+            "separator": ("items",),
+        }
+        for key, roles in fits.items():
+            if key in self.model_fields_set and self.role not in roles:
+                raise PydanticCustomError(
+                    "role",
+                    "the key {key} is for the role {roles}, but the role here is {role}",
+                    {"key": repr(key), "roles": listed(roles), "role": repr(self.role)},
+                )
+        if self.order == "numeric" and isinstance(self.hierarchy, DateHierarchy):
+            raise PydanticCustomError(
+                "order", "order = 'numeric' does not go with a hierarchy of dates, which have their own"
+            )
+        if self.boundary is not None and self.hierarchy is None:
+            raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
+        return self
+
+
+class Diversity(Part):
+    """At least so many well-represented sensitive values in each class."""
+
+    value: Annotated[Number, Field(ge=1)]
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    of: str | None = None
+    c: Positive | None = None
+
+    @model_validator(mode="after")
+    def _c_with_recursive(self) -> Self:
+        if (self.c is not None) != (self.kind == "recursive"):
+            raise PydanticCustomError("c", "the key 'c' belongs to kind = 'recursive', which cannot do without it")
+        if self.kind != "entropy" and self.value != int(self.value):
+            raise PydanticCustomError("value", "'value' must be a whole number unless kind = 'entropy'")
+        return self
+
+
+class Closeness(Part):
+    """The sensitive values of each class distributed nearly as in the whole release."""
+
+    value: Share
+    of: str | None = None
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+
+
+class Privacy(Part):
+    """The promise."""
+
+    k: Count | None = None
+    l: Annotated[  # noqa: E741  the literature's name
+        Count | Diversity | list[Diversity] | None,
+        _either(
+            "a whole number from 1 on, a table with value, kind, of and c, or a list of such tables",
+            lambda value: _is_count(value) or _are_tables(value),
+            Diversity,
+        ),
+    ] = None
+    p: Count | None = None
+    t: Annotated[
+        Share | Closeness | list[Closeness] | None,
+        _either(
+            "a number from 0 to 1, a table with value, of and distance, or a list of such tables",
+            lambda value: _is_share(value) or _are_tables(value),
+            Closeness,
+        ),
+    ] = None
+    m: Count | None = None
+
+
+class Method(Part):
+    """How to find the release, and what counts as a loss."""
+
+    name: MethodName = "optimal"
+    scheme: Scheme = "level"
+    search: Search = "auto"
+    metric: MetricName = "dm"
+    suppression: Share | None = None
+    keep_suppressed: bool = False
+    levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
+    target: str | None = None
+    partition: Literal["lexicographic", "hilbert", "mondrian", "cluster", "local"] = "lexicographic"
+    homogeneous: bool = False
+    representation: Literal["set", "range", "hierarchy"] | None = None
+    effort: Literal["fast", "good", "best"] = "good"
+    ties: Literal["best", "paper"] = "best"
+    max_group: Count = 50_000
+    time_limit: Positive | None = None
+    seed: int | None = None
+
+    @property
+    def suppression_limit(self) -> float:
+        """The share of rows that may be dropped: as given, else none for `levels` and any for the rest."""
+        if self.suppression is not None:
+            return self.suppression
+        return 0.0 if self.name == "levels" else 1.0
+
+    @model_validator(mode="after")
+    def _levels_for_levels(self) -> Self:
+        if (self.name == "levels") != (self.levels is not None):
+            raise PydanticCustomError(
+                "levels", "the key 'levels' belongs to name = 'levels', which cannot do without it"
+            )
+        return self
+
+
+class Frontier(Part):
+    """How to find the whole front of k and loss."""
+
+    algorithm: Literal["exact", "poka"] = "exact"
+    points: Literal["release", "nodes"] = "release"
+    depth: Annotated[
+        Literal["average"] | Count,
+        _either('"average" or a whole number from 1 on', lambda value: value == "average" or _is_count(value)),
+    ] = "average"
