@@ -52,6 +52,17 @@ def test_the_plan_for_k_is_the_one_that_optimal_finds(case: Case, suppression: f
         front.plan(front.front.answers[-1].k + 1)
 
 
+def test_with_three_objectives_nothing_is_suppressed() -> None:
+    table = pa.table({"q": ["a", "a", "b", "b", "c"], "s": ["x", "y", "x", "x", "y"]})
+    flat = {"role": "quasi", "hierarchy": {"tree": {"g": ["a", "b"], "h": ["c"]}}}
+    spec = rf.Spec(attributes={"q": flat, "s": {"role": "sensitive"}}, privacy={"l": 1}, method={"metric": "glm"})
+    front = rf.frontier(table, spec)
+    assert front.table.column_names[:3] == ["k", "l", "loss"]
+    assert all(row["suppressed"] == 0 for row in front.table.to_pylist())
+    assert front.plan(2).suppressed_rows == 0
+    assert front.plan(2).levels == {"q": 2}
+
+
 def test_a_knee_is_where_k_stops_being_cheap() -> None:
     flat_then_steep = [point(2, 0.10), point(4, 0.11), point(8, 0.12), point(16, 0.13), point(32, 0.6), point(64, 1.0)]
     assert [knee.k for knee in knees(flat_then_steep)] == [16]

@@ -72,7 +72,10 @@ class Frontier:
 
         levels = self.front.best(k).levels
         privacy = self.spec.privacy.model_copy(update={"k": k})
-        spec = self.spec.model_copy(update={"privacy": privacy})
+        method = self.spec.method
+        if self.front.objective is not None:  # of three objectives, nothing is suppressed
+            method = method.model_copy(update={"suppression": 0.0})
+        spec = self.spec.model_copy(update={"privacy": privacy, "method": method})
         recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
         return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).plan
 
