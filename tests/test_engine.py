@@ -378,6 +378,19 @@ def test_the_day_of_a_time_is_that_of_its_own_zone() -> None:
     assert release["x"].to_pylist() == ["2024", "2024"]
 
 
+def test_digits_of_other_scripts_are_text(tmp_path: Path) -> None:
+    table = pa.table({"x": ["٣", "10", "11", "12"]})
+    asked = rf.Spec(
+        attributes={"x": {"role": "quasi", "hierarchy": {"fanout": 2}}},
+        privacy={"k": 1},
+        method={"name": "levels", "levels": {"x": 1}},
+    )
+    assert rf.anonymize(table, asked).audit.ok
+    (tmp_path / "lone.csv").write_bytes(b"x\na\rb\nc\n")
+    with pytest.raises(DataError, match=r"lone\.csv"):
+        rf.anonymize(tmp_path / "lone.csv", rf.Spec(attributes={"x": FLAT}, privacy={"k": 1}))
+
+
 def test_a_postcode_keeps_its_zero(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("zip,n\n01234,007\n01234,1e5\n")
     asked = spec(zip={"role": "quasi", "hierarchy": {"mask": "right"}}, n="insensitive")

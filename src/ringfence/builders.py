@@ -218,7 +218,13 @@ def number(value: Any) -> Decimal:
     """
     digits = value.strip() if isinstance(value, str) else text(value)
     result = Decimal(digits)
-    if not result.is_finite() or "_" in digits or abs(result.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
+    if (
+        not result.is_finite()
+        or "_" in digits
+        or not digits.isascii()
+        or abs(result.adjusted()) > MOST_DIGITS
+        or len(digits) > MOST_DIGITS
+    ):
         raise ValueError(value)
     return result
 

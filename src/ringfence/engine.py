@@ -179,7 +179,7 @@ class Engine:
         try:
             yield
         except duckdb.Error as error:
-            if "CSV Error" in str(error) or "unicode" in str(error).lower():
+            if "CSV" in str(error) or "unicode" in str(error).lower():
                 raise DataError(f"cannot read {self._text_files}: {_first_sentence(str(error))}") from error
             raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
 
