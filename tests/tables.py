@@ -133,3 +133,70 @@ def class_sizes(census: Census, levels: tuple[int, ...]) -> Counter[tuple[int, .
 def limit_of(suppression: float, rows: int) -> int:
     """Return how many rows may go."""
     return floor(suppression * rows + 1e-12)
+
+
+def random_paths(leaves: list[str], rng: random.Random, above: tuple[str, ...] = ("*",)) -> list[list[str]]:
+    """Return paths from some leaves to the root: groups of any size, one to three levels deep, some of one member."""
+    paths: list[list[str]] = []
+    name = "G" if above == ("*",) else above[0]
+    while len(paths) < len(leaves):
+        part = leaves[len(paths) : len(paths) + rng.randint(1, len(leaves) - len(paths))]
+        if len(above) > 3 or (len(part) == 1 and rng.random() < 0.6):
+            paths += [[leaf, *above] for leaf in part]
+        else:
+            paths += random_paths(part, rng, (f"{name}{len(paths)}", *above))
+    return paths
+
+
+def random_attribute(rng: random.Random, most: int) -> tuple[list[Any], dict[str, Any]]:
+    """Return up to `most` values and an attribute for them: trees with values that nobody has, flat ones, numbers; any
+    order; some with a boundary."""
+    kind = rng.choice(["tree", "tree", "tree", "flat", "numbers"])
+    size = max(rng.randint(1, most), rng.randint(1, most))
+    attribute: dict[str, Any] = {"role": "quasi", "weight": rng.choice([1, 1, 2.5])}
+    if kind == "numbers":
+        attribute |= rng.choice([{"order": "numeric"}, {"hierarchy": {"intervals": [2, 6]}}, {"hierarchy": "flat"}])
+        return rng.sample(range(1, 12), size), attribute
+    numbered = kind == "tree" and rng.random() < 0.3
+    names = list("1234567" if numbered else "abcdefg")[: size + rng.randint(0, 2)]
+    rng.shuffle(names)
+    orders = [None, None, "numeric" if numbered else "lexical", [*names], rng.sample(names, len(names))]
+    if (order := rng.choice(orders)) is not None:
+        attribute["order"] = order
+    if kind == "tree":
+        paths = random_paths(names, rng)
+        attribute["hierarchy"] = {"paths": paths}
+        if rng.random() < 0.35:
+            labels = list(dict.fromkeys(label for path in paths for label in path))
+            level = rng.randint(0, max(map(len, paths)) - 1)
+            attribute["boundary"] = rng.choice(
+                [{"level": level}, rng.sample(labels, rng.randint(1, min(2, len(labels))))]
+            )
+    elif rng.random() < 0.5:
+        attribute["hierarchy"] = "flat"
+    return names[:size], attribute
+
+
+@st.composite
+def scheme_cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 9, most: tuple[int, ...] = (5, 4, 3)) -> Case:
+    """Draw a small table for brute force over partitions: `most` says how many values an attribute of one, of two, ...
+    may have. Orders may tear nodes apart."""
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    rows, quasi = max(rng.randint(1, max_rows), rng.randint(1, max_rows)), rng.randint(1, len(most))
+    columns: dict[str, list[Any]] = {}
+    attributes: dict[str, Any] = {}
+    for a in range(quasi):
+        missing = [None] if rng.random() < 0.2 else []
+        values, attributes[f"q{a}"] = random_attribute(rng, most[quasi - 1] - len(missing))
+        columns[f"q{a}"] = [*values, *missing, *rng.choices([*values, *missing], k=rows)][:rows]
+        rng.shuffle(columns[f"q{a}"])
+    for s in range(sensitive):
+        columns[f"s{s}"] = [rng.choice("xyz" if s else "abcd") for _ in range(rows)]
+        attributes[f"s{s}"] = {"role": "sensitive", "order": list("abcdxyz")}
+    schema = pa.schema(
+        [
+            (name, pa.int64() if any(isinstance(v, int) for v in values) else pa.string())
+            for name, values in columns.items()
+        ]
+    )
+    return Case(pa.table(columns, schema), Spec(attributes=attributes))

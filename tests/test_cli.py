@@ -761,15 +761,12 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
     [
         *({"method": f'name = "{name}"'} for name in ("cluster", "ring", "local", "hilbert", "mondrian", "anatomy")),
         {"method": 'name = "itemsets"'},
-        *({"method": f'scheme = "{name}"'} for name in ("cut", "ordered", "set", "guided-ordered", "guided-set")),
-        *({"method": f'search = "{name}"'} for name in ("bottom-up", "top-down")),
         {"data": 'entity = "name"'},
         {"data": 'weights = "age"'},
         {"data": 'basket_id = "name"'},
         {"data": 'table = "people"'},
         {"attributes": ATTRIBUTES.replace('"sensitive"', '"items"')},
         {"attributes": ATTRIBUTES.replace('"sensitive"', '"items"'), "privacy": "k = 2\nm = 2"},
-        {"attributes": ATTRIBUTES.replace('hierarchy = "flat"', 'hierarchy = "flat", scheme = "set"')},
         {"name": "people.dat"},
     ],
     ids=str,
@@ -777,6 +774,33 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
 def test_what_is_not_there_yet_says_so(desk: Desk, later: dict[str, str]) -> None:
     desk.put(**later)
     refused(desk.run(), 2, "not there yet")
+
+
+@pytest.mark.parametrize("scheme", ["cut", "ordered", "set", "guided-ordered", "guided-set"])
+@pytest.mark.parametrize("search", ["auto", "bottom-up", "top-down"])
+def test_every_scheme_runs_and_passes_its_audit(desk: Desk, scheme: str, search: str) -> None:
+    desk.put(method=f'scheme = "{scheme}"\nsearch = "{search}"')
+    assert "proven optimal" in done(desk.run()).out
+    done(desk.audit())
+
+
+def test_a_scheme_that_needs_a_hierarchy_says_so(desk: Desk) -> None:
+    desk.put(attributes=ATTRIBUTES.replace('hierarchy = "flat"', 'scheme = "cut"'))
+    refused(desk.run(), 2, "attributes.sex", "no hierarchy", "'cut'", "'set'")
+
+
+def test_sets_too_large_to_be_split_say_so(desk: Desk) -> None:
+    desk.put(
+        "".join(["id\n", *(f"v{n}\n" for n in range(40))]),
+        'id = { role = "quasi" }',
+        method='scheme = "set"\nsearch = "top-down"',
+    )
+    refused(desk.run(), 2, "'top-down'", "40 values", "'bottom-up'")
+
+
+def test_a_front_is_over_levels(desk: Desk) -> None:
+    desk.put(method='scheme = "set"')
+    refused(desk.ring("frontier", desk.spec, "-o", desk.out), 2, "'set'", "scheme = 'level'")
 
 
 @pytest.mark.parametrize("source", ["postgres://someone@somewhere/base", "duckdb://people.db"])

@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from tables import Case, all_nodes, cases, limit_of, with_parts
 from test_lattice import SUPPRESSION, TREE
 
-from ringfence.census import Census, Floats, Longs
+from ringfence.census import Census, Longs
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels import fronts as kernels
 from ringfence.search import ledger as ledgers
@@ -548,11 +548,9 @@ def test_cells_and_spares_of_entries(case: Case, data: st.DataObject) -> None:
     codes = census.codes[:, inner]
     assert cells.tolist() == [sum(int(c) * int(s) for c, s in zip(row, strides, strict=True)) for row in codes]
 
-    per_leaf: list[list[Floats]] = [
-        [np.arange(recoding.hierarchy.leaves, dtype=np.float64) + 10 * level for level, recoding in enumerate(space)]
-        for space in ledger.spaces
-    ]
-    savings, spares = ledger.roller.per_leaf(per_leaf), np.empty(finest.size)
+    per_leaf = ledger.roller.per_leaf(lambda _, recoding: np.arange(recoding.hierarchy.leaves) + 0.0, np.float64)
+    savings = per_leaf.numbers()
+    spares = np.empty(finest.size)
     for tallies in (
         np.empty((0, finest.size)),
         np.arange(len(inner) * finest.size, dtype=float).reshape(len(inner), -1),

@@ -261,6 +261,12 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     from ringfence.search.progress import Watch
 
     _check_available(spec, promised=False)
+    for name in spec.of_role("quasi"):
+        if spec.scheme_of(name) != "level":
+            raise SpecError(
+                f"the scheme of {name!r} is {spec.scheme_of(name)!r}, but a front is over the levels of hierarchies;"
+                " allowed: scheme = 'level'"
+            )
     diary = Diary(listener)
     with Engine(spec.data) as engine:
         diary("counting the rows")
@@ -351,8 +357,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     method, privacy, data = spec.method, spec.privacy, spec.data
     missing = {
         f"method.name = {method.name!r}": method.name not in ("optimal", "levels"),
-        f"method.search = {method.search!r}": method.search != "auto",
-        f"method.scheme = {method.scheme!r}": method.name == "optimal" and method.scheme != "level",
+        f"method.search = {method.search!r}": method.search not in ("auto", "bottom-up", "top-down"),
         "privacy.m": privacy.m is not None,
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
@@ -360,16 +365,11 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         "data.table": data.table is not None,
         **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
-        **{
-            f"attributes.{name}.scheme = {attribute.scheme!r}": attribute.scheme not in (None, "level")
-            for name, attribute in spec.attributes.items()
-        },
     }
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal (scheme = 'level', search = 'auto') and"
-                " levels, with privacy.k, l, p and t"
+                f"{what} is not there yet; there are: the methods optimal and levels, with privacy.k, l, p and t"
             )
     if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
@@ -377,8 +377,9 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     if not quasi:
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
     for name in quasi:
-        if spec.attributes[name].hierarchy is None:
+        scheme = spec.scheme_of(name) if method.name == "optimal" else "level"
+        if spec.attributes[name].hierarchy is None and scheme not in ("ordered", "set"):
             raise SpecError(
-                f"attributes.{name} has no hierarchy, which the scheme 'level' needs; give it one, or"
-                ' hierarchy = "flat"'
+                f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
+                " scheme = 'ordered' or 'set', which need none"
             )

@@ -7,6 +7,11 @@ CATALOGUE: dict[str, dict[str, str]] = {
     },
     "schemes": {
         "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",
+        "cut": "each value at a level of its own: a cut through the hierarchy",
+        "guided-ordered": "runs of neighbours, across groups of the hierarchy only where whole groups are merged",
+        "guided-set": "any values of a group together, across groups only where whole groups are merged",
+        "ordered": "any runs of neighbours in the attribute's order; no hierarchy needed",
+        "set": "any values together; no hierarchy needed",
     },
     "models": {
         "k": "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows",

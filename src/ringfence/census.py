@@ -22,7 +22,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Quasi:
-    """A quasi-identifier: its hierarchy, which raw value is which leaf, and how many rows each leaf has."""
+    """A quasi-identifier: its hierarchy, which raw value is which leaf, and how many rows each leaf has.
+
+    `ranks[leaf]` is the leaf's place in the attribute's order; without one, that of the hierarchy.
+    """
 
     name: str
     hierarchy: Hierarchy
@@ -30,6 +33,7 @@ class Quasi:
     raw: pa.Array
     raw_leaves: Ints
     rows: Longs
+    ranks: Ints
     numeric: bool
     weight: float
 
@@ -193,6 +197,7 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         raw=raw,
         raw_leaves=domain.leaves,
         rows=_sum_by(leaves, weights, domain.hierarchy.leaves),
+        ranks=np.arange(domain.hierarchy.leaves, dtype=np.int32) if attribute.order is None else domain.ranks,
         numeric=attribute.numeric,
         weight=float(attribute.weight),
     )

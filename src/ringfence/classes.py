@@ -3,8 +3,9 @@
 Everything a search does with data happens here: it asks for classes, and judges them by models and metrics.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from ringfence.census import Census, Floats, Longs
 from ringfence.hierarchy import Ints
 from ringfence.kernels.classes import roll_up, roll_up_pairs, roll_up_tallies
-from ringfence.recoding import Recoding
+from ringfence.recoding import Recoding, Recodings
 
 WORD_BITS = 63  # a word is a signed 64-bit integer
 
@@ -48,21 +49,17 @@ class Classes:
 class Roller:
     """Rolls class tables of one census up, from any recoding to any coarser one, without allocating.
 
-    `spaces[a]` are the recodings of attribute a that may be asked for, each named by its position.
+    `spaces[a]` are the recodings of attribute a that may be asked for, each named by its position; a space may grow.
     `tallied[a][leaf]`, if given, is a number per row that is to be added up in each class.
     """
 
-    def __init__(self, census: Census, spaces: Sequence[Sequence[Recoding]], tallied: Sequence[Floats] = ()) -> None:
+    def __init__(self, census: Census, spaces: Sequence[Recodings], tallied: Sequence[Floats] = ()) -> None:
         self.census = census
+        self.spaces = spaces
         self._fields, words = _layout([quasi.hierarchy.leaves for quasi in census.quasi])
-        self._offsets: list[list[int]] = []
-        tables: list[Ints] = []
-        position = 0
-        for space in spaces:
-            self._offsets.append([position + recoding.hierarchy.leaves * i for i, recoding in enumerate(space)])
-            tables += [recoding.blocks for recoding in space]
-            position += sum(recoding.hierarchy.leaves for recoding in space)
-        self._tables = np.concatenate(tables).astype(np.int64)
+        self.offsets: list[list[int]] = [[] for _ in spaces]
+        self._end = 0
+        self._tables = self.per_leaf(lambda _, recoding: recoding.blocks.astype(np.int64), np.int64)
         tuples = len(census.weights)
         largest = max([tuples, *(len(part.weights) for part in census.sensitive)])
         self._slots = np.empty(max(16, 1 << (2 * largest - 1).bit_length()), np.int32)
@@ -101,8 +98,16 @@ class Roller:
     def fields(self, changes: Sequence[tuple[int, int]]) -> Longs:
         """Return the key fields and look-up tables for (attribute, recoding) pairs, as the kernels take them."""
         fields = self._fields[[attribute for attribute, _ in changes]]
-        fields[:, 3] = [self._offsets[attribute][recoding] for attribute, recoding in changes]
+        fields[:, 3] = [self.offset(attribute, recoding) for attribute, recoding in changes]
         return fields
+
+    def offset(self, attribute: int, recoding: int) -> int:
+        """Return where the numbers of a recoding begin in whatever is laid out per leaf."""
+        offsets = self.offsets[attribute]
+        while len(offsets) <= recoding:
+            offsets.append(self._end)
+            self._end += self.census.quasi[attribute].hierarchy.leaves
+        return offsets[recoding]
 
     def roll(self, source: Classes, fields: Longs, into: Classes) -> Classes:
         """Fill `into` with the classes of `source` after the recodings in `fields`, sensitive values included."""
@@ -111,7 +116,7 @@ class Roller:
     def roll_sizes(self, source: Classes, fields: Longs, into: Classes) -> Classes:
         """Fill `into` as `roll` does, but for its pairs: enough for whoever looks at the sizes of classes only."""
         into.size = roll_up(
-            source.keys, source.weights, source.size, fields, self._tables,
+            source.keys, source.weights, source.size, fields, self._tables.numbers(),
             self._scratch, into.keys, into.weights, into.member, self._slots,
         )  # fmt: skip
         roll_up_tallies(source.tallies, source.size, into.member, into.tallies, into.size)
@@ -126,9 +131,34 @@ class Roller:
             )  # fmt: skip
         return into
 
-    def per_leaf(self, numbers: Sequence[Sequence[Floats]]) -> Floats:
-        """Lay out one number per leaf for every recoding of every attribute, addressed like the look-up tables."""
-        return np.concatenate([part for space in numbers for part in space])
+    def per_leaf(self, of: Callable[[int, Recoding], npt.NDArray[Any]], kind: type[np.generic]) -> "PerLeaf":
+        """Lay out one number per leaf for every recoding of every attribute, addressed as `fields` says."""
+        return PerLeaf(self, of, kind)
+
+
+class PerLeaf:
+    """One number per leaf for every recoding that a roller was asked for, computed when it is met first.
+
+    `of(a, recoding)` are the numbers of a recoding of attribute a.
+    """
+
+    def __init__(self, roller: Roller, of: Callable[[int, Recoding], npt.NDArray[Any]], kind: type[np.generic]) -> None:
+        self._roller, self._of = roller, of
+        self._numbers = np.empty(0, kind)
+        self._filled = [0] * len(roller.spaces)
+
+    def numbers(self) -> npt.NDArray[Any]:
+        """Return the numbers of all recodings so far."""
+        for attribute, offsets in enumerate(self._roller.offsets):
+            while self._filled[attribute] < len(offsets):
+                position = self._filled[attribute]
+                numbers, start = self._of(attribute, self._roller.spaces[attribute][position]), offsets[position]
+                if start + len(numbers) > len(self._numbers):
+                    room = max(2 * len(self._numbers), start + len(numbers)) - len(self._numbers)
+                    self._numbers = np.concatenate([self._numbers, np.empty(room, self._numbers.dtype)])
+                self._numbers[start : start + len(numbers)] = numbers
+                self._filled[attribute] += 1
+        return self._numbers
 
 
 def merged(classes: Classes, chosen: npt.NDArray[np.intp]) -> Classes:

@@ -185,7 +185,7 @@ def methods(
     for title, entries in CATALOGUE.items():
         print(f"{title}")
         for name, line in entries.items():
-            print(f"  {name:<12} {line}")
+            print(f"  {name:<14} {line}")
 
 
 def main() -> None:
@@ -259,11 +259,12 @@ def _release_json(release: api.Release) -> dict[str, Any]:
 
 def _show_release(release: api.Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
-    rows = [("attribute", "level", "labels", "for example")]
+    rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in release.plan.columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
-        level = "as it is" if column.changes_nothing else str(column.level)
-        rows.append((name, level, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3])))
+        recoding = release.spec.scheme_of(name) if column.level is None else f"level {column.level}"
+        recoding = "as it is" if column.changes_nothing else recoding
+        rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3])))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))

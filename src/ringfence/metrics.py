@@ -27,6 +27,9 @@ from ringfence.models import Promise
 from ringfence.recoding import Recoding
 from ringfence.spec import Spec
 
+Loss = Callable[[Quasi, Recoding], Floats]
+"""The loss of each leaf of an attribute under a recoding."""
+
 Node = Sequence[int]
 """For each attribute, in the order of the specification, the position of its recoding in its space."""
 
@@ -140,24 +143,28 @@ class AverageClassSize:
 class CellMetric:
     """A loss of 0 to 1 for every cell, 1 for the cells of suppressed rows, averaged over attributes by weight.
 
-    `losses[a][r][leaf]` is the loss of a leaf of attribute a under its recoding r. It never falls from a recoding to
-    a coarser one, which makes the bounds sound. Floor: every cell costs at least its loss here, suppressed or not.
-    Gain: the cells of failing rows cost 1; the floor counted at most their loss here.
+    `loss(quasi, recoding)` is the loss of each leaf under a recoding. It never falls from a recoding to a coarser one,
+    which makes the bounds sound. Floor: every cell costs at least its loss here, suppressed or not. Gain: the cells of
+    failing rows cost 1; the floor counted at most their loss here.
     """
 
     needs_values = False
 
-    def __init__(
-        self, census: Census, roller: Roller, losses: Sequence[Sequence[Floats]], weights: Sequence[float], scale: float
-    ) -> None:
-        shares = [weight * scale / sum(weights) for weight in weights]
-        scaled = [[share * loss for loss in space] for share, space in zip(shares, losses, strict=True)]
-        self._roller = roller
-        self._scale = scale
-        self._losses = roller.per_leaf(scaled)
-        self._sums = [
-            [float(quasi.rows @ loss) for loss in space] for quasi, space in zip(census.quasi, scaled, strict=True)
-        ]
+    def __init__(self, census: Census, roller: Roller, loss: Loss, weights: Sequence[float], scale: float) -> None:
+        self._census, self._roller, self._scale = census, roller, scale
+        self._loss, self._shares = loss, [weight * scale / sum(weights) for weight in weights]
+        self._losses = roller.per_leaf(self._scaled, np.float64)
+        self._sums: list[list[float]] = [[] for _ in weights]
+
+    def _scaled(self, attribute: int, recoding: Recoding) -> Floats:
+        return self._shares[attribute] * self._loss(self._census.quasi[attribute], recoding)
+
+    def _sum(self, attribute: int, recoding: int) -> float:
+        """Return the loss of an attribute's cells under a recoding if nothing is suppressed."""
+        sums, space = self._sums[attribute], self._roller.spaces[attribute]
+        while len(sums) <= recoding:
+            sums.append(float(self._census.quasi[attribute].rows @ self._scaled(attribute, space[len(sums)])))
+        return sums[recoding]
 
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the loss of all cells, those of failing rows counting 1."""
@@ -165,7 +172,7 @@ class CellMetric:
 
     def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
         """Return the loss of all cells as if nothing were suppressed."""
-        return sum(sums[recoding] for sums, recoding in zip(self._sums, node, strict=True))
+        return sum(self._sum(attribute, recoding) for attribute, recoding in enumerate(node))
 
     def gain(self, node: Node, classes: Classes) -> float:
         """Return what the cells of failing rows lack to 1."""
@@ -173,7 +180,7 @@ class CellMetric:
         if lost == 0:
             return 0.0
         fields = self._roller.fields(list(enumerate(node)))
-        kept = failing_cells(classes.keys, classes.weights, classes.size, classes.fails, fields, self._losses)
+        kept = failing_cells(classes.keys, classes.weights, classes.size, classes.fails, fields, self._losses.numbers())
         return max(0.0, float(self._scale * lost - kept))
 
 
@@ -185,21 +192,17 @@ class HierarchicalDiscernibility(CellMetric):
     1 - (N_e - N_v)/(N - N_v) = (N - N_e)/(N - N_v), is a saving of the block times a tally of the row.
     """
 
-    def __init__(self, census: Census, roller: Roller, spaces: Sequence[Sequence[Recoding]]) -> None:
-        weights = [quasi.weight for quasi in census.quasi]
-        both = list(zip(census.quasi, spaces, strict=True))
-        losses = [[_confusion(quasi, recoding) for recoding in space] for quasi, space in both]
-        super().__init__(census, roller, losses, weights, scale=1.0)
-        outside = [[_rows_outside(quasi, recoding) for recoding in space] for quasi, space in both]
-        shares = [weight / sum(weights) for weight in weights]
+    def __init__(self, census: Census, roller: Roller) -> None:
+        super().__init__(census, roller, _confusion, [quasi.weight for quasi in census.quasi], scale=1.0)
         self._savings = roller.per_leaf(
-            [[share * rows for rows in space] for share, space in zip(shares, outside, strict=True)]
+            lambda a, recoding: self._shares[a] * rows_outside(census.quasi[a], recoding), np.float64
         )
 
     def gain(self, node: Node, classes: Classes) -> float:
         """Return what the cells of failing rows lack to 1."""
         fields = self._roller.fields(list(enumerate(node)))
-        return float(failing_savings(classes.keys, classes.tallies, classes.size, classes.fails, fields, self._savings))
+        savings = self._savings.numbers()
+        return float(failing_savings(classes.keys, classes.tallies, classes.size, classes.fails, fields, savings))
 
 
 def hdm_tallies(census: Census) -> list[Floats]:
@@ -222,7 +225,7 @@ def _confusion(quasi: Quasi, recoding: Recoding) -> Floats:
     return shares
 
 
-def _rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
+def rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
     """Return N - N_e for each leaf; 1 where all rows have the same value, which nothing can make less certain."""
     if quasi.occurring == 1:
         return np.ones(quasi.hierarchy.leaves)
@@ -245,19 +248,12 @@ def _width(quasi: Quasi, recoding: Recoding) -> Floats:
 
     0/0 is 0. A missing value has no number: alone it has no width.
     """
-    leaves, first, stop = quasi.hierarchy.leaves, quasi.hierarchy.first, quasi.hierarchy.stop
     numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
     numbers[quasi.rows == 0] = np.nan
     if np.isnan(numbers).all():
-        return np.zeros(leaves)
+        return np.zeros(len(numbers))
     span = np.nanmax(numbers) - np.nanmin(numbers)
-    widths = np.zeros(len(quasi.hierarchy.labels))
-    for node in np.unique(recoding.nodes):
-        inside = numbers[first[node] : stop[node]]
-        inside = inside[~np.isnan(inside)]
-        if span > 0 and len(inside):
-            widths[node] = (inside.max() - inside.min()) / span
-    return widths[recoding.nodes]
+    return recoding.spread(numbers) / span if span > 0 else np.zeros(len(numbers))
 
 
 def certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
@@ -275,8 +271,7 @@ def global_certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
 
     Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, 2010, Definition 8.
     """
-    occurs = np.concatenate([[0], np.cumsum(quasi.rows > 0)])
-    covered = occurs[quasi.hierarchy.stop[recoding.nodes]] - occurs[quasi.hierarchy.first[recoding.nodes]]
+    covered = recoding.total((quasi.rows > 0).astype(np.int64))
     shares: Floats = np.maximum(covered - 1, 0) / max(1, quasi.occurring - 1)
     return shares
 
@@ -293,7 +288,7 @@ def total_information_loss(quasi: Quasi, recoding: Recoding) -> Floats:
 class CellLoss:
     """How a cell metric adds up: its loss per leaf, and whether attribute weights count."""
 
-    of: Callable[[Quasi, Recoding], Floats]
+    of: Loss
     weighted: bool = True
 
 
@@ -305,10 +300,8 @@ CELL_LOSSES = {
 }
 
 
-def metric(
-    name: str, spec: Spec, census: Census, roller: Roller, spaces: Sequence[Sequence[Recoding]], least: int
-) -> Metric:
-    """Return a metric by name for a census whose attributes may take the recodings in `spaces`.
+def metric(name: str, spec: Spec, census: Census, roller: Roller, least: int) -> Metric:
+    """Return a metric by name for the recodings that a roller of this census takes.
 
     `least` is the smallest size that a published class can have.
     """
@@ -318,18 +311,34 @@ def metric(
     if name == "aecs":
         return AverageClassSize(census.rows, spec.privacy.k or 1, least)
     if name == "hdm":
-        return HierarchicalDiscernibility(census, roller, spaces)
+        return HierarchicalDiscernibility(census, roller)
     if name == "ce":
         if spec.method.target is None:
             raise SpecError("method.metric = 'ce' needs method.target: the attribute whose values are to be predicted")
         watched = [part.name for part in census.sensitive]
         return ClassificationError(census.rows, watched.index(spec.method.target), np.empty_like(census.weights))
     loss = CELL_LOSSES[name]
-    losses = [
-        [loss.of(quasi, recoding) for recoding in space] for quasi, space in zip(census.quasi, spaces, strict=True)
-    ]
     weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
-    return CellMetric(census, roller, losses, weights, scale=1 / census.rows)
+    return CellMetric(census, roller, loss.of, weights, scale=1 / census.rows)
+
+
+def cell_losses(name: str, census: Census) -> tuple[Loss, ...]:
+    """Return the loss of each attribute's cells under a cell metric, scaled as they add up; none for other metrics."""
+    if name != "hdm" and name not in CELL_LOSSES:
+        return ()
+    weighted = name == "hdm" or CELL_LOSSES[name].weighted
+    weights = [quasi.weight if weighted else 1.0 for quasi in census.quasi]
+    of, full = _confusion if name == "hdm" else CELL_LOSSES[name].of, full_loss(name, census)
+
+    def scaled(share: float) -> Loss:
+        return lambda quasi, recoding: share * of(quasi, recoding)
+
+    return tuple(scaled(full * weight / sum(weights)) for weight in weights)
+
+
+def full_loss(name: str, census: Census) -> float:
+    """Return what a suppressed row costs under a cell metric."""
+    return 1.0 if name == "hdm" else 1 / census.rows
 
 
 def measure(census: Census, spec: Spec, recodings: Sequence[Recoding], promise: Promise) -> dict[str, float]:
@@ -340,6 +349,6 @@ def measure(census: Census, spec: Spec, recodings: Sequence[Recoding], promise: 
     classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), roller.room())
     suppressed = promise.judge(classes)
     names = ["dm", "hdm", "aecs", *CELL_LOSSES, *(["ce"] if spec.method.target is not None else [])]
-    values = {name: metric(name, spec, census, roller, spaces, promise.least).cost(node, classes) for name in names}
+    values = {name: metric(name, spec, census, roller, promise.least).cost(node, classes) for name in names}
     published = int((classes.fails[: classes.size] == 0).sum())
     return {**values, "rows": census.rows - suppressed, "suppressed": suppressed, "classes": published}

@@ -30,14 +30,17 @@ Label = str | None
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one attribute is published: each leaf's label. A missing value is the leaf None."""
+    """How one attribute is published: each leaf's label. A missing value is the leaf None.
 
-    level: int
+    `level` is the level of its hierarchy, where the scheme has levels.
+    """
+
+    level: int | None
     leaves: tuple[Label, ...]
     labels: tuple[Label, ...]
 
     def __post_init__(self) -> None:
-        if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or self.level < 0:
+        if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or (self.level or 0) < 0:
             raise ValueError("a column needs a level from 0 on, and one label for each of its different leaves")
 
     @property
@@ -55,7 +58,8 @@ class ColumnPlan:
     def __str__(self) -> str:
         count = len(self.blocks())
         labels = f"{count:,} label{'s' * (count != 1)} for {len(self.leaves):,} values"
-        return f"level {self.level}, " + ("as it is" if self.changes_nothing else labels)
+        level = "" if self.level is None else f"level {self.level}, "
+        return level + ("as it is" if self.changes_nothing else labels)
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ class GlobalPlan:
 
     @property
     def levels(self) -> dict[str, int]:
-        """The level of each attribute."""
-        return {name: column.level for name, column in self.columns.items()}
+        """The level of each attribute whose scheme has levels."""
+        return {name: column.level for name, column in self.columns.items() if column.level is not None}
 
     def dumps(self) -> str:
         """Return the plan as JSON."""
@@ -152,9 +156,9 @@ class GlobalPlan:
         return table(["attribute", "recoding", "labels"], rows) + paragraph(self._fate())
 
 
-def column_plan(level: int, recoding: Recoding) -> ColumnPlan:
+def column_plan(level: int | None, recoding: Recoding) -> ColumnPlan:
     """Return the plan of one attribute under a recoding."""
-    return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], tuple(recoding.labels))
+    return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], recoding.labels)
 
 
 @dataclass(frozen=True, eq=False)

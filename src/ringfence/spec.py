@@ -157,6 +157,10 @@ class Spec(Part):
         copy._folder = Path(folder)
         return copy
 
+    def scheme_of(self, name: str) -> Scheme:
+        """Return the scheme of an attribute: its own, else the method's."""
+        return self.attributes[name].scheme or self.method.scheme
+
     def of_role(self, *roles: Role) -> list[str]:
         """Return the attributes of these roles in the order of the specification."""
         return [name for name, attribute in self.attributes.items() if attribute.role in roles]

@@ -2,22 +2,30 @@
 
 The original data is not at hand, so all of this comes from the specification alone. Stated hierarchies (files, trees)
 list their labels. The others are grammars: what a builder can write for *some* data, and nothing else. A value of the
-data that looks like a label of another form (a code that contains `*`, a text in square brackets) cannot be told from a
-damaged label, and is reported as one.
+data that looks like a label of another form (a code that contains `*`, a text in square brackets or braces) cannot be
+told from a damaged label, and is reported as one. Where the scheme publishes blocks, sets and ranges come on top.
 
-A boundary is judged where the answer is certain whatever the original was: a label passes it if no value under the
-label may be published that high. Not judged, for want of the original, are lists of labels on masks, fan-outs and
-flat hierarchies; levels from 1 up on fan-outs; and `*` under a list of labels where missing values may be published,
-since a missing value has no boundary in such a list and may become `*`.
+A boundary is judged where the answer is certain whatever the original was. A label of the hierarchy passes it if no
+value under the label may be published that high; a set or a range, if its values cannot all have the same ceiling. Not
+judged, for want of the original, are
+
+- labels under lists on masks, fan-outs and flat hierarchies, and from level 1 up on fan-outs;
+- `*` under a list of labels where missing values may be published, since a missing value has no boundary in such a list
+  and may become `*`;
+- sets of masked codes under a level that may be that of the root, since no published code is longer, and otherwise more
+  of a code than certainly stays at that level;
+- sets under lists on fan-outs but for single values that the list marks, and from level 1 up but for their size;
+- what lies between the ends of a range, but for what a list of labels marks there.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
-from ringfence.audit.spans import Dates, Intervals, Spans
-from ringfence.audit.spelling import as_number, as_range, speller
+from ringfence.audit.blocks import Grammar, Stretch, Test, Values, position, stretch, with_blocks
+from ringfence.audit.spans import Dates, Intervals, Span, Spans, shown
+from ringfence.audit.spelling import as_number, as_range, as_set, is_number, speller
 from ringfence.builders import stated_hierarchy
 from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.spec import (
@@ -33,26 +41,21 @@ from ringfence.spec import (
     TreeHierarchy,
 )
 
-Test: TypeAlias = Callable[[str], bool]
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """What may stand in one published column.
-
-    `reads` tells the labels of the hierarchy from other text, `passes` those of them that lie above the boundary;
-    `allowed` says in words what reads.
-    """
-
-    allowed: str
-    reads: Test
-    passes: Test
-
 
 def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
     """Return the grammar of an attribute. `seen` are its published labels, where knowing them makes more certain."""
     attribute = spec.attributes[name]
     missing = spec.data.missing == "value"
+    if spec.method.name == "optimal" and spec.scheme_of(name) not in ("level", "cut"):
+        values = [item for label in seen for item in as_set(label) or (label,) if item is not None]
+        return with_blocks(_of_hierarchy(name, spec, values, missing), attribute, missing=missing)
+    form = _of_hierarchy(name, spec, seen, missing)
+    return form if attribute.hierarchy else replace(form, allowed="anything", reads=lambda _: True)
+
+
+def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> Grammar:
+    """Return the grammar of what an attribute's hierarchy has; of none, single values and `*`."""
+    attribute = spec.attributes[name]
     match attribute.hierarchy:
         case FileHierarchy() | PathsHierarchy() | TreeHierarchy():
             hierarchy = stated_hierarchy(name, spec)
@@ -64,9 +67,9 @@ def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
             return _spanning(Dates(tuple(parts)), attribute, missing)
         case MaskHierarchy(mask=side):
             return _mask(side == "right", attribute, seen)
-        case FanoutHierarchy():
-            return _fanout(attribute)
-    return Grammar("anything", lambda _: True, lambda label: label == ROOT and _level(attribute) == 0)
+        case FanoutHierarchy(fanout=fanout):
+            return _fanout(fanout, attribute)
+    return _flat(attribute)
 
 
 def _level(attribute: Attribute) -> int | None:
@@ -74,12 +77,25 @@ def _level(attribute: Attribute) -> int | None:
     return attribute.boundary.level if isinstance(attribute.boundary, BoundaryLevel) else None
 
 
+def _marks(attribute: Attribute) -> list[str]:
+    """Return the labels that the attribute has as its boundary, if it is a list."""
+    return attribute.boundary if isinstance(attribute.boundary, list) else []
+
+
+def _differ(ceiling: Callable[[str | None], Hashable]) -> Callable[[Values], bool]:
+    """Return whether values have different ceilings, given that of each; a missing value is None."""
+    return lambda values: len({*map(ceiling, values)}) > 1
+
+
 def _stated(hierarchy: Hierarchy, attribute: Attribute, missing: bool) -> Grammar:
     """Return the grammar of a tree that the specification states: its labels, and `*` for its root."""
-    spell = speller(attribute)
-    nodes = {spell(label): node for node, label in reversed([*enumerate(hierarchy.labels)])}  # the lowest of a name
+    spell, at, level = speller(attribute), position(attribute), _level(attribute)
+    spelled = [spell(label) for label in hierarchy.labels]
+    nodes = {label: node for node, label in reversed([*enumerate(spelled)])}  # the lowest of a name
     nodes.setdefault(ROOT, hierarchy.root)
-    uncertain = hierarchy.root if missing and isinstance(attribute.boundary, list) else None
+    uncertain = hierarchy.root if missing and _marks(attribute) else None
+    # A missing value is directly under the root: the only level that takes it further is that of the root.
+    of_missing = None if level is not None and level < hierarchy.height else hierarchy.root
 
     def passes(label: str) -> bool:
         node = nodes[label]
@@ -87,60 +103,148 @@ def _stated(hierarchy: Hierarchy, attribute: Attribute, missing: bool) -> Gramma
         # A leaf's ceiling and the node both lie on the leaf's way up, so the deeper one is the lower one.
         return node != uncertain and bool((hierarchy.depth[ceilings] > hierarchy.depth[node]).all())
 
-    return Grammar("the labels of its hierarchy, '*'", nodes.__contains__, passes)
+    def is_value(text: str) -> bool:
+        return nodes.get(text, hierarchy.leaves) < hierarchy.leaves
+
+    def ceiling(value: str | None) -> int | None:
+        return of_missing if value is None else int(hierarchy.ceilings[nodes[value]])
+
+    def holds(label: str) -> list[Stretch]:
+        node = nodes[label]
+        if node == hierarchy.root:
+            return []
+        leaves = [*range(hierarchy.first[node], hierarchy.stop[node])]
+        below = [leaf for leaf in leaves if hierarchy.depth[hierarchy.ceilings[leaf]] <= hierarchy.depth[node]]
+        return [stretch(at(spelled[leaf]), at(spelled[leaf]), closed=True) for leaf in below]
+
+    return Grammar(
+        allowed="the labels of its hierarchy, '*'",
+        reads=nodes.__contains__,
+        passes=passes,
+        is_value=is_value,
+        apart=_differ(ceiling),
+        holds=holds,
+    )
 
 
 def _spanning(kind: Spans, attribute: Attribute, missing: bool) -> Grammar:
     """Return the grammar of intervals or dates, whose labels tell by themselves what they cover.
 
     Under a list of labels, a label passes the boundary if marked ones inside it leave none of it free: then each value
-    in it stops at one of those.
+    in it stops at one of those. The ceiling of a value is the lowest marked one around it.
     """
-    boundary = attribute.boundary
-    marks = [kind.read(label) for label in boundary] if isinstance(boundary, list) else []
+    spell, level, root = speller(attribute), _level(attribute), kind.root
+    marks = [mark for mark in map(kind.read, _marks(attribute)) if mark is not None]
 
     def passes(label: str) -> bool:
         span = kind.read(label)
-        if span is None or boundary is None:
+        if span is None:
             return False
-        if isinstance(boundary, BoundaryLevel):
-            return span.level > boundary.level
-        return not (missing and label == ROOT) and span.covered_by(mark for mark in marks if mark is not None)
+        if level is not None:
+            return span.level > level
+        return not (missing and label == ROOT) and span.covered_by(marks)
 
-    return Grammar(kind.allowed, lambda label: kind.read(label) is not None, passes)
+    def is_value(text: str) -> bool:
+        span = kind.read(text)
+        return span is not None and span.level == 0 and spell(text) == text
+
+    def ceiling(value: str | None) -> Span | None:
+        span = None if value is None else kind.read(value)
+        if level is not None and level < root.level:
+            return None if span is None else kind.around(span, level)
+        around = [mark for mark in marks if span is not None and mark.has(span)]
+        return min([*around, root], key=lambda mark: mark.level)
+
+    def holds(label: str) -> list[Stretch]:
+        span = kind.read(label)
+        if span is None or label == ROOT or (marks and span.level > 0):
+            return []
+        return [stretch(span.low, span.high, closed=span.low == span.high)]
+
+    return Grammar(
+        allowed=kind.allowed,
+        reads=lambda label: kind.read(label) is not None,
+        passes=passes,
+        is_value=is_value,
+        apart=_differ(ceiling),
+        holds=holds,
+        marked=[shown(mark.low) for mark in marks if attribute.numeric and isinstance(mark.low, Fraction)],
+    )
+
+
+def _flat(attribute: Attribute) -> Grammar:
+    """Return the grammar of values under one root. A list of labels marks single values, which stand alone."""
+    level, marks = _level(attribute), _marks(attribute)
+    is_value = _value_test(attribute)
+
+    def ceiling(value: str | None) -> str | None:
+        return value if level == 0 or value in marks else ROOT
+
+    return Grammar(
+        allowed=f"{_value_words(attribute)}, '*'",
+        reads=lambda label: label == ROOT or is_value(label),
+        passes=lambda label: label == ROOT and level == 0,
+        is_value=is_value,
+        apart=_differ(ceiling),
+        holds=_itself(attribute, is_value),
+        marked=[mark for mark in marks if is_number(mark)],
+        free=_is_free(attribute),
+    )
 
 
 def _mask(right: bool, attribute: Attribute, seen: Iterable[str]) -> Grammar:
     """Return the grammar of masked codes: at least one character stays, and `*` stands only at the masked side.
 
     A code of s characters at level n of a hierarchy of height h, the length of the longest code, has n - (h - s)
-    characters masked: never more than n. And `*` is at level h, which is above n if some code was longer than n.
+    characters masked: never more than n. And `*` is at level h, which is above n if some code was longer than n. Then
+    codes of different length have different ceilings, and so have codes that differ in the h - n characters that stay,
+    or in fewer of them: in as many as stay by the longest code that is seen.
     """
     form = re.compile(r"[^*]*|[^*]+\*+" if right else r"[^*]*|\*+[^*]+")
-    level = _level(attribute)
-    longest = max((len(label) for label in seen if form.fullmatch(label)), default=0)
+    level, marks = _level(attribute), _marks(attribute)
+    fits = _value_test(attribute)
+    height = max((len(label) for label in seen if form.fullmatch(label)), default=1)
 
     def passes(label: str) -> bool:
         if level is None:
             return False
-        return longest > level if label == ROOT else label.count("*") > level
+        return height > level if label == ROOT else label.count("*") > level
+
+    def is_value(text: str) -> bool:
+        return "*" not in text and fits(text)
+
+    def masked(code: str, hidden: int) -> str:
+        stays = len(code) - hidden
+        return code[:stays] + "*" * hidden if right else "*" * hidden + code[hidden:]
+
+    def ceiling(code: str | None) -> str | None:
+        if level is not None and level < height:
+            return None if code is None else masked(code, max(0, len(code) - (height - level)))
+        nodes = [] if code is None else [masked(code, hidden) for hidden in range(max(len(code), 1))]
+        return next((node for node in nodes if node in marks), ROOT)
 
     side, example = ("right", "479**") if right else ("left", "**906")
     return Grammar(
-        f"a code without '*', a code with '*' at its {side} end such as {example!r}, '*'",
-        lambda label: label == ROOT or form.fullmatch(label) is not None,
-        passes,
+        allowed=f"a code without '*', a code with '*' at its {side} end such as {example!r}, '*'",
+        reads=lambda label: label == ROOT or form.fullmatch(label) is not None,
+        passes=passes,
+        is_value=is_value,
+        apart=_differ(ceiling),
+        holds=_itself(attribute, is_value),
+        free=_is_free(attribute),
     )
 
 
-def _fanout(attribute: Attribute) -> Grammar:
-    """Return the grammar of consecutive groups: a value, or the first and the last value of a group in their order."""
-    order, numeric = attribute.order, attribute.numeric
+def _fanout(fanout: int, attribute: Attribute) -> Grammar:
+    """Return the grammar of consecutive groups: a value, or the first and the last value of a group in their order.
 
-    def is_value(text: str) -> bool:
-        if isinstance(order, list):
-            return text in order
-        return not numeric or as_number(text) is not None
+    A group of level n has at most fanout^n values, and a set of more shows that the root is above level n. A list of
+    labels may mark a single value, which then stands alone.
+    """
+    order, at = attribute.order, position(attribute)
+    level, marks = _level(attribute), _marks(attribute)
+    is_value = _value_test(attribute)
+    itself = _itself(attribute, is_value)
 
     def rises(low: str, high: str) -> bool:
         if isinstance(order, list):
@@ -161,7 +265,56 @@ def _fanout(attribute: Attribute) -> Grammar:
         return label == ROOT or is_value(label)
 
     def passes(label: str) -> bool:
-        return _level(attribute) == 0 and (label == ROOT or is_group(label))
+        return level == 0 and (label == ROOT or is_group(label))
 
-    value = "a value that its order lists" if isinstance(order, list) else "a number" if numeric else "a value"
-    return Grammar(f"{value}, '[first, last]' of two such values in rising order, '*'", reads, passes)
+    def apart(values: Values) -> bool:
+        if level is None:
+            return any(value in marks for value in values)
+        count = len({*values} - {None})
+        return level == 0 or (level < count.bit_length() and count > fanout**level)  # since 2^bit_length > count
+
+    def holds(label: str) -> Sequence[Stretch]:
+        ends = as_range(label) if attribute.numeric and not marks else None
+        return itself(label) if ends is None else [stretch(*map(at, ends), closed=True)]
+
+    words = _value_words(attribute)
+    return Grammar(
+        allowed=f"{words}, '[first, last]' of two such values in rising order, '*'",
+        reads=reads,
+        passes=passes,
+        is_value=is_value,
+        apart=apart,
+        holds=holds,
+        free=_is_free(attribute),
+    )
+
+
+# Values of attributes whose hierarchy does not list them
+
+
+def _value_test(attribute: Attribute) -> Test:
+    """Return what tells values: a number in its one spelling, a text that the order lists, any text but `*`."""
+
+    def is_value(text: str) -> bool:
+        if isinstance(attribute.order, list):
+            return text in attribute.order
+        return is_number(text) if attribute.numeric else text != ROOT
+
+    return is_value
+
+
+def _value_words(attribute: Attribute) -> str:
+    """Say what such a value is."""
+    listed = isinstance(attribute.order, list)
+    return "a value that its order lists" if listed else "a number" if attribute.numeric else "a value"
+
+
+def _is_free(attribute: Attribute) -> bool:
+    """Return whether such a value may be any text."""
+    return not attribute.numeric and not isinstance(attribute.order, list)
+
+
+def _itself(attribute: Attribute, is_value: Test) -> Callable[[str], Sequence[Stretch]]:
+    """Return what labels hold of which only single values are certain: those hold themselves."""
+    at = position(attribute)
+    return lambda label: [stretch(at(label), at(label), closed=True)] if is_value(label) else []

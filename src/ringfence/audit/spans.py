@@ -29,6 +29,10 @@ class Span:
     low: End
     high: End
 
+    def has(self, value: "Span") -> bool:
+        """Whether a number or a day lies in this."""
+        return self.low <= value.low < self.high or self.low == self.high == value.low
+
     def covered_by(self, marks: Iterable["Span"]) -> bool:
         """Whether spans strictly inside this one leave none of it free."""
         inside = [
@@ -51,8 +55,15 @@ class Spans(Protocol):
     def allowed(self) -> str:
         """The labels there are, in words."""
 
+    @property
+    def root(self) -> Span:
+        """What `*` stands for, at the highest level."""
+
     def read(self, label: str) -> Span | None:
         """Return what a label stands for, or None where it is none."""
+
+    def around(self, value: Span, level: int) -> Span:
+        """Return what holds a number or a day at a level below that of the root."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +95,20 @@ class Intervals:
     def allowed(self) -> str:
         """The labels there are, in words."""
         tails = [repr(tail) for tail in (self._below, self._above) if tail is not None]
-        widths = listed(map(_shown, self.widths))
+        widths = listed(map(shown, self.widths))
         return listed(
-            ["a number", f"'[low, high)' of width {widths} counted from {_shown(self.start)}", *tails, repr(ROOT)]
+            ["a number", f"'[low, high)' of width {widths} counted from {shown(self.start)}", *tails, repr(ROOT)]
         )
+
+    @property
+    def root(self) -> Span:
+        """What `*` stands for, at the highest level."""
+        return Span(len(self.widths) + 1, -math.inf, math.inf)
 
     def read(self, label: str) -> Span | None:
         """Return what a label stands for, or None where it is none."""
         if label == ROOT:
-            return Span(len(self.widths) + 1, -math.inf, math.inf)
+            return self.root
         if self.bottom is not None and label == self._below:
             return Span(1, -math.inf, self.bottom)
         if self.top is not None and label == self._above:
@@ -104,19 +120,30 @@ class Intervals:
         first = as_number(ends[1]) if ends else None
         if first is None:
             return None
-        spans = (self._around(Fraction(first), width, level) for level, width in enumerate(self.widths, 1))
-        return next((span for span in spans if label == f"[{_shown(span.low)}, {_shown(span.high)})"), None)
+        spans = (self._interval(Fraction(first), level) for level in range(1, self.root.level))
+        return next((span for span in spans if label == f"[{shown(span.low)}, {shown(span.high)})"), None)
+
+    def around(self, value: Span, level: int) -> Span:
+        """Return what holds a number at a level below that of the root."""
+        if level == 0:
+            return value
+        if self.bottom is not None and value.low < self.bottom:
+            return Span(1, -math.inf, self.bottom)
+        if self.top is not None and value.low >= self.top:
+            return Span(1, self.top, math.inf)
+        return self._interval(Fraction(value.low), level)
 
     @property
     def _below(self) -> str | None:
-        return None if self.bottom is None else f"<{_shown(self.bottom)}"
+        return None if self.bottom is None else f"<{shown(self.bottom)}"
 
     @property
     def _above(self) -> str | None:
-        return None if self.top is None else f">={_shown(self.top)}"
+        return None if self.top is None else f">={shown(self.top)}"
 
-    def _around(self, value: Fraction, width: Fraction, level: int) -> Span:
-        """Return the interval of one width that holds a value, cut where the open ones begin."""
+    def _interval(self, value: Fraction, level: int) -> Span:
+        """Return the interval of one level that holds a value, cut where the open ones begin."""
+        width = self.widths[level - 1]
         low = self.start + (value - self.start) // width * width
         high = low + width
         return Span(
@@ -126,7 +153,7 @@ class Intervals:
         )
 
 
-def _shown(end: End) -> str:
+def shown(end: End) -> str:
     """Return a finite end as labels spell it: all that come here were spelled in decimals, so this ends."""
     places = 0
     while (end * 10**places) % 1:
@@ -158,10 +185,15 @@ class Dates:
         """The labels there are, by example."""
         return listed(["a day as '2024-03-31'", *(repr(_FORMS[part][1]) for part in self.parts), repr(ROOT)])
 
+    @property
+    def root(self) -> Span:
+        """What `*` stands for, at the highest level."""
+        return Span(len(self.parts) + 1, -math.inf, math.inf)
+
     def read(self, label: str) -> Span | None:
         """Return what a label stands for, in days, or None where it is none."""
         if label == ROOT:
-            return Span(len(self.parts) + 1, -math.inf, math.inf)
+            return self.root
         try:
             if re.fullmatch(r"\d{4}-\d\d-\d\d", label, re.ASCII):
                 day = Fraction(dt.date.fromisoformat(label).toordinal())
@@ -173,6 +205,15 @@ class Dates:
         except ValueError:  # the thirteenth month, the thirtieth of February
             pass
         return None
+
+    def around(self, value: Span, level: int) -> Span:
+        """Return what holds a day at a level below that of the root."""
+        if level == 0:
+            return value
+        day, part = dt.date.fromordinal(int(value.low)), self.parts[level - 1]
+        months = _MONTHS[part]
+        year = day.year // 10 * 10 if part == "decade" else day.year
+        return Span(level, *_days(part, year, (day.month - 1) // months + 1))
 
 
 def _days(part: DatePart, year: int, within: int = 1) -> tuple[Fraction, Fraction]:

@@ -1,4 +1,4 @@
-"""How published values are spelled, so that equal ones look alike: numbers, days, ranges, else plain text."""
+"""How published values are spelled, so that equal ones look alike: numbers, days, ranges, sets, else plain text."""
 
 import datetime as dt
 import json
@@ -12,7 +12,8 @@ from ringfence.spec import Attribute, DateHierarchy
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
-_RANGE = re.compile(rf"\[({_ITEM}), ({_ITEM})\]")
+_ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
+_NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
 
 
 def speller(attribute: Attribute) -> Callable[[Any], str]:
@@ -38,6 +39,15 @@ def as_number(text: str) -> Decimal | None:
     (Decimal('7.50'), None)
     """
     return Decimal(text.strip()) if _NUMBER.fullmatch(text.strip()) else None
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number in the one spelling that labels have for it.
+
+    >>> is_number("7.5"), is_number("07.5")
+    (True, False)
+    """
+    return as_number(text) is not None and spelled_number(text) == text
 
 
 def spelled_number(text: str) -> str:
@@ -72,11 +82,29 @@ def as_range(label: str) -> tuple[str, str] | None:
     >>> as_range('[a, "b, c"]'), as_range("[a b]")
     (('a', 'b, c'), None)
     """
-    found = _RANGE.fullmatch(label)
-    if found is None or any(item != item.strip() for item in found.groups()):
-        return None
+    ends = [text for text, _ in _items(label, "[", "]")]
+    return (ends[0], ends[1]) if len(ends) == 2 else None
+
+
+def as_set(label: str) -> tuple[str | None, ...] | None:
+    """Return the values of a set, read out of their quotes, or None. A missing one is written null, and None here.
+
+    >>> as_set('{a, "b, c", null, "null"}'), as_set("{a,b}")
+    (('a', 'b, c', None, 'null'), None)
+    """
+    items = _items(label, "{", "}")
+    return tuple(None if (text, quoted) == ("null", False) else text for text, quoted in items) or None
+
+
+def _items(label: str, opening: str, closing: str) -> list[tuple[str, bool]]:
+    """Return what stands between brackets, each item with whether it was in quotes; none where it is damaged."""
+    inside = label[1:-1]
+    if label != f"{opening}{inside}{closing}" or not _ITEMS.fullmatch(inside):
+        return []
+    items = _NEXT_ITEM.findall(inside)
+    if any(item != item.strip() for item in items):
+        return []
     try:
-        low, high = (json.loads(item) if item.startswith('"') else item for item in found.groups())
+        return [(json.loads(item), True) if item.startswith('"') else (item, False) for item in items]
     except ValueError:  # an escape that JSON does not know
-        return None
-    return low, high
+        return []

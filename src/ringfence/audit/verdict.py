@@ -11,8 +11,9 @@ from ringfence.markup import paragraph, table
 class Finding:
     """A violation: the rule, a sentence, how many rows it is about, and the labels of one class where it is seen.
 
-    The rules are: k, l, p, t (the models), labels (not of the hierarchy), boundary (generalized past it), missing
-    (values that may not be missing), identifier and unlisted (columns that may not be there), rows (there are none).
+    The rules are: k, l, p, t (the models), labels (not of the hierarchy or the scheme), boundary (generalized past it),
+    recoding (a value under several labels), missing (values that may not be missing), identifier and unlisted (columns
+    that may not be there), rows (there are none).
     """
 
     rule: str

@@ -4,7 +4,7 @@ One scan counts the combinations of published values; all judgements are made on
 with no code in common with the searches, their models or their metrics.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import ibis
 import numpy as np
@@ -107,24 +107,30 @@ def _missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
 
 
 def _label_findings(released: Released, spec: Spec) -> Iterator[Finding]:
-    """Find labels that their hierarchy does not have, and labels above their boundary."""
+    """Find labels that an attribute cannot have, labels above its boundary, and labels that share values."""
     for column in released.quasi:
         labels = {code: label for code, label in enumerate(column.labels) if label is not None}
-        allowed = grammar(column.name, spec, labels.values())
-        strange = [code for code, label in labels.items() if not allowed.reads(label)]
-        wrong = f"which is no label of its hierarchy; allowed: {allowed.allowed}"
+        form = grammar(column.name, spec, labels.values())
+        strange = {code for code, label in labels.items() if not form.reads(label)}
+        scheme = spec.scheme_of(column.name)
+        whose = f"scheme {scheme!r}" if form.disjoint else "hierarchy"
+        wrong = f"which is no label of its {whose}; allowed: {form.allowed}"
         yield from _about(released, column, strange, "labels", wrong, released.rows)
         # Rows that are kept with everything masked were suppressed, not generalized.
         rows = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
-        passing = [code for code in labels.keys() - {*strange} if allowed.passes(labels[code])]
+        passing = [code for code in labels.keys() - strange if form.passes(labels[code])]
         boundary = spec.attributes[column.name].boundary
         limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
         wrong = f"which is past its boundary; allowed: nothing above {limit}"
         yield from _about(released, column, passing, "boundary", wrong, rows)
+        shared = form.sharing(label for code, label in enumerate(column.labels) if code not in strange)
+        sharing = [code for code, label in enumerate(column.labels) if label in shared]
+        wrong = f"which share values; by the scheme {scheme!r} each value has one label"
+        yield from _about(released, column, sharing, "recoding", wrong, released.rows)
 
 
 def _about(
-    released: Released, column: Column, codes: Sequence[int], rule: str, wrong: str, rows: Longs
+    released: Released, column: Column, codes: Collection[int], rule: str, wrong: str, rows: Longs
 ) -> Iterator[Finding]:
     """Report labels of a column that break a rule, the commonest first, if any of these rows have them."""
     counts = total_by(column.codes, rows, len(column.labels))

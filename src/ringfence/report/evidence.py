@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.census import Census, Floats, Longs, Quasi, Sensitive
+from ringfence.census import Census, Floats, Longs, Sensitive
 from ringfence.metrics import general_loss
 from ringfence.plan import ColumnPlan, GlobalPlan
-from ringfence.recoding import Recoding
+from ringfence.recoding import by_labels
 
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.integer]
@@ -157,16 +157,10 @@ def attribute_losses(released: Published, plan: GlobalPlan) -> dict[str, float]:
     census, losses = released.census, {}
     weights = census.weights[released.kept]
     for a, quasi in enumerate(census.quasi):
-        loss = general_loss(quasi, _recoding(quasi, plan.columns[quasi.name]))
+        loss = general_loss(quasi, by_labels(quasi.hierarchy, plan.columns[quasi.name].labels))
         kept = float((weights * loss[census.codes[released.kept, a]]).sum())
         losses[quasi.name] = (kept + census.rows - int(weights.sum())) / census.rows
     return losses
-
-
-def _recoding(quasi: Quasi, column: ColumnPlan) -> Recoding:
-    """Return the recoding of a plan's column. Nodes that share a label cover the same leaves: any will do."""
-    nodes = [quasi.hierarchy.node_index[label] for label in column.labels]
-    return Recoding(quasi.hierarchy, np.array(nodes, np.int32))
 
 
 # Marginals

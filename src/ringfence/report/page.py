@@ -193,7 +193,7 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
         limit=min(row_limit(spec, census.rows), census.rows),
         method=CATALOGUE["methods"][spec.method.name],
         metric=CATALOGUE["metrics"][spec.method.metric],
-        scheme=CATALOGUE["schemes"][spec.method.scheme],
+        schemes={name: CATALOGUE["schemes"][name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
         attributes=[
             {
                 "name": name,
@@ -204,7 +204,7 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
             }
             for name, attribute in spec.attributes.items()
         ],
-        done=_done(census, plan, drawn),
+        done=_done(census, plan, drawn, spec),
         same=[name for name in census.names if plan.columns[name].changes_nothing],
         hidden=[name for name in census.names if _hidden(plan.columns[name])],
         figures={kind: drawn.figures(kind) for kind in KINDS},
@@ -234,20 +234,25 @@ def _fate(plan: GlobalPlan, spec: Spec) -> str:
     return "Suppressed rows left the release."
 
 
-def _done(census: Census, plan: GlobalPlan, drawn: Drawn) -> list[dict[str, Any]]:
+def _done(census: Census, plan: GlobalPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
     """Return for each quasi-identifier what became of it."""
     return [
         {
             "name": quasi.name,
             "values": quasi.occurring,
             "labels": _labels(quasi, plan.columns[quasi.name]),
-            "level": plan.columns[quasi.name].level,
-            "height": quasi.hierarchy.height,
+            "recoding": _recoding(quasi, plan.columns[quasi.name], spec),
             "loss": drawn.losses[quasi.name],
             "moved": marginal.moved,
         }
         for quasi, marginal in zip(census.quasi, drawn.marginals, strict=True)
     ]
+
+
+def _recoding(quasi: Quasi, column: ColumnPlan, spec: Spec) -> str:
+    if column.level is None:
+        return spec.scheme_of(quasi.name)
+    return f"level {column.level} of {quasi.hierarchy.height}"
 
 
 def _answers(workload: Workload, plan: GlobalPlan, census: Census) -> list[dict[str, Any]]:

@@ -242,7 +242,7 @@ def _front_of_three(census: Census, spec: Spec, watch: Watch) -> Front:
     refuse_other_losses(spec)
     spaces, least = level_spaces(census), smallest_k(spec, census)
     roller, third, models = Roller(census, spaces), objective(spec, census), promise(spec, census)
-    loss = metric(spec.method.metric, spec, census, roller, spaces, least)
+    loss = metric(spec.method.metric, spec, census, roller, least)
     order = sorted(range(len(census.heights)), key=lambda a: (-census.quasi[a].occurring, a))
     found: list[Point] = []
     complete = True

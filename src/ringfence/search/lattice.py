@@ -68,7 +68,7 @@ def search_levels(
     if best is None:
         if watch.expired():
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
-        raise Unsatisfiable(_impossible(census, roller, promise, limit))
+        raise Unsatisfiable(impossible(census, roller, census.heights, promise, limit))
     total = prod(height + 1 for height in census.heights)
     bound = min(best.cost, search.open_bound)
     return best.levels, SearchResult(
@@ -170,11 +170,9 @@ class _LevelSearch:
             self.best = candidate
 
 
-def _impossible(census: Census, roller: Roller, promise: Promise, limit: int) -> str:
-    """Say why no node of the lattice is feasible, and which k would be."""
-    top = roller.roll(
-        roller.finest, roller.fields([(a, height) for a, height in enumerate(census.heights)]), roller.room()
-    )
+def impossible(census: Census, roller: Roller, coarsest: Sequence[int], promise: Promise, limit: int) -> str:
+    """Say why no recoding is feasible, and which k would be; `coarsest` are the positions of the coarsest ones."""
+    top = roller.roll(roller.finest, roller.fields(list(enumerate(coarsest))), roller.room())
     sizes = sorted(top.weights[: top.size].tolist())
     possible, lost = sizes[0], 0
     for smaller, larger in pairwise(sizes):
@@ -185,4 +183,4 @@ def _impossible(census: Census, roller: Roller, promise: Promise, limit: int) ->
     allowed = f"with at most {limit} of {census.rows} rows suppressed" if limit else "without suppression"
     k = next((model.k for model in promise.models if isinstance(model, KAnonymity)), 1)
     hint = f"; the largest k that is possible is {possible}" if k > possible else ""
-    return f"no full-domain recoding of these {census.rows} rows satisfies {promise.wording} {allowed}{hint}"
+    return f"no recoding of these {census.rows} rows satisfies {promise.wording} {allowed}{hint}"

@@ -5,13 +5,13 @@ ones, no table is made: all their nodes are judged from one table in which they 
 No node is left out but those that lose too many rows at the smallest k, and so at every k.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import prod
 
 import numpy as np
 
-from ringfence.census import Census, Floats, Quasi
+from ringfence.census import Census, Floats
 from ringfence.classes import Classes, Pairs, Roller
 from ringfence.errors import SpecError, listed
 from ringfence.kernels.fronts import (
@@ -28,7 +28,7 @@ from ringfence.kernels.fronts import (
     judge_nodes,
     number_cells,
 )
-from ringfence.metrics import CELL_LOSSES, hdm_tallies, metric
+from ringfence.metrics import CELL_LOSSES, hdm_tallies, metric, rows_outside
 from ringfence.recoding import Recoding
 from ringfence.search.lattice import level_spaces
 from ringfence.search.methods import row_limit
@@ -65,9 +65,12 @@ class Ledger:
         self._terms = Terms(kind, float(rows) if kind == LABELS else 1.0, rows, least, row_limit(spec, rows))
         self._tallied = hdm_tallies(census) if name == "hdm" else []
         self.roller = Roller(census, self.spaces, self._tallied)
-        self._metric = metric(name, spec, census, self.roller, self.spaces, least)
-        self._savings = _savings(name, census, self.spaces) if kind == CELLS else []
-        self._per_leaf = self.roller.per_leaf(self._savings) if self._savings else np.empty(0)
+        self._metric = metric(name, spec, census, self.roller, least)
+        self._savings: list[list[Floats]] = []
+        if kind == CELLS:
+            saving = _saving(name, census)
+            self._savings = [[saving(a, recoding) for recoding in space] for a, space in enumerate(self.spaces)]
+            self._per_leaf = self.roller.per_leaf(saving, np.float64)
         watched = [part.name for part in census.sensitive]
         self._target = watched.index(spec.method.target or "") if kind == LABELS else None
         self._labels = 1 if self._target is None else census.sensitive[self._target].hierarchy.leaves
@@ -117,7 +120,7 @@ class Ledger:
         if self._savings:
             fields = self.roller.fields([(a, levels[a]) for a in self._outer])
             tallies = classes.tallies[self._outer, :size] if self._tallied else classes.tallies
-            add_up_spares(classes.keys, classes.weights, tallies, size, fields, self._per_leaf, self._spares)
+            add_up_spares(classes.keys, classes.weights, tallies, size, fields, self._per_leaf.numbers(), self._spares)
             loss, spares = self._metric.floor(levels, classes), self._spares[:size]
         pairs = self._no_pairs if self._target is None else classes.pairs[self._target]
         entries = Entries(
@@ -237,26 +240,13 @@ def walk(roller: Roller, order: Sequence[int], *, values: bool) -> Iterator[tupl
     yield from fix(0, roller.finest)
 
 
-def _savings(name: str, census: Census, spaces: Sequence[Sequence[Recoding]]) -> list[list[Floats]]:
-    """Return what a cell costs less than a suppressed one, for each attribute, level and leaf; for `hdm` per tally."""
+def _saving(name: str, census: Census) -> Callable[[int, Recoding], Floats]:
+    """Return what a cell of an attribute's leaf costs less than a suppressed one under a recoding; for `hdm` per
+    tally."""
     if name == "hdm":
-        weights = [quasi.weight / sum(q.weight for q in census.quasi) for quasi in census.quasi]
-        return [
-            [weight * _rows_outside(quasi, recoding) for recoding in space]
-            for quasi, space, weight in zip(census.quasi, spaces, weights, strict=True)
-        ]
+        total = sum(quasi.weight for quasi in census.quasi)
+        return lambda a, recoding: census.quasi[a].weight / total * rows_outside(census.quasi[a], recoding)
     loss = CELL_LOSSES[name]
     weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
-    return [
-        [weight / sum(weights) * (1 - loss.of(quasi, recoding)) / census.rows for recoding in space]
-        for quasi, space, weight in zip(census.quasi, spaces, weights, strict=True)
-    ]
-
-
-def _rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
-    """Return for each leaf how many rows are not in its block; 1 where all rows have one value, which costs nothing."""
-    if quasi.occurring == 1:
-        return np.ones(quasi.hierarchy.leaves)
-    inside = np.bincount(recoding.blocks, quasi.rows, quasi.hierarchy.leaves)[recoding.blocks]
-    outside: Floats = quasi.rows.sum() - inside
-    return outside
+    shares = [weight / sum(weights) / census.rows for weight in weights]
+    return lambda a, recoding: shares[a] * (1 - loss.of(census.quasi[a], recoding))

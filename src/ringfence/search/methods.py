@@ -11,12 +11,16 @@ from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.metrics import hdm_tallies, measure, metric
+from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
+from ringfence.search.auto import AutoSearch
+from ringfence.search.bounding import Terms
 from ringfence.search.lattice import level_spaces, search_levels
+from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
+from ringfence.spaces import Space
 from ringfence.spec import Spec
 
 
@@ -36,13 +40,30 @@ def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
 
 def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     """The cheapest recoding of a scheme, proven."""
-    spaces = level_spaces(census)
+    models, limit = promise(spec, census), row_limit(spec, census.rows)
     tallied = hdm_tallies(census) if spec.method.metric == "hdm" else []
-    roller, models = Roller(census, spaces, tallied), promise(spec, census)
-    loss = metric(spec.method.metric, spec, census, roller, spaces, models.least)
-    levels, result = search_levels(census, roller, models, loss, limit=row_limit(spec, census.rows), watch=watch)
-    recodings = [space[level] for space, level in zip(spaces, levels, strict=True)]
-    return decision_for(census, spec, models, levels, recodings, result)
+    schemes = [spec.scheme_of(name) for name in census.names]
+    if {*schemes} == {"level"} and spec.method.search == "auto":
+        lattice = level_spaces(census)
+        roller = Roller(census, lattice, tallied)
+        loss = metric(spec.method.metric, spec, census, roller, models.least)
+        levels, result = search_levels(census, roller, models, loss, limit=limit, watch=watch)
+        recodings = [space[level] for space, level in zip(lattice, levels, strict=True)]
+        return decision_for(census, spec, models, levels, recodings, result)
+    spaces = [Space(quasi, scheme) for quasi, scheme in zip(census.quasi, schemes, strict=True)]
+    roller = Roller(census, spaces, tallied)
+    loss = metric(spec.method.metric, spec, census, roller, models.least)
+    terms = Terms(
+        models, limit, census.rows, cell_losses(spec.method.metric, census), full_loss(spec.method.metric, census)
+    )
+    if spec.method.search == "auto" and spec.method.metric not in ("ce", "aecs") and terms.applies(census):
+        node, result = AutoSearch(census, spaces, roller, loss, terms, watch).run()
+    else:
+        up = climbs(spaces, spec)
+        node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
+    placed = list(zip(spaces, node, strict=True))
+    reached = [space.level(position) for space, position in placed]
+    return decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
@@ -68,7 +89,7 @@ def decision_for(
     census: Census,
     spec: Spec,
     models: Promise,
-    levels: Sequence[int],
+    levels: Sequence[int | None],
     recodings: Sequence[Recoding],
     result: SearchResult | None,
     gone: int = 0,

@@ -42,12 +42,17 @@ class Watch:
         """How long the search has run."""
         return time.monotonic() - self.started
 
-    def tick(self, best: float | None) -> None:
-        """Count a node, and report now and then."""
+    def tick(self, best: float | None, bound: float | None = None) -> None:
+        """Count a node, and report now and then: the best cost so far, and what is known to be the least possible."""
         self.nodes += 1
-        if self.listener is not None and self.seconds - self._reported > REPORT_EVERY:
-            self._reported = self.seconds
-            self.listener(f"{self.nodes:,} recodings judged" + (f", best cost {best:,.6g}" if best is not None else ""))
+        if self.listener is None or self.seconds - self._reported <= REPORT_EVERY:
+            return
+        self._reported = self.seconds
+        words = [f"{self.nodes:,} recodings judged, {self.nodes / self.seconds:,.0f} a second"]
+        words += [] if best is None else [f"best cost {best:,.6g}"]
+        if best is not None and bound is not None and bound > 0:
+            words.append(f"at least {bound:,.6g}, gap {max(0.0, 1 - bound / best):.1%}")
+        self.listener(", ".join(words))
 
     def expired(self) -> bool:
         """Whether the time is up; never before the first node, so that there is something to say."""

@@ -15,7 +15,7 @@ from ringfence.errors import DataError, listed
 from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.models import promise
 from ringfence.plan import ColumnPlan, GlobalPlan
-from ringfence.recoding import Recoding
+from ringfence.recoding import Recoding, by_nodes
 from ringfence.search.methods import Decision, decision_for
 from ringfence.spec import Spec
 
@@ -80,4 +80,4 @@ def _recoding(hierarchy: Hierarchy, column: ColumnPlan) -> Recoding:
     """Return the recoding that takes each leaf to the node that bears its label in the plan."""
     label_of = dict(zip(column.leaves, column.labels, strict=True))
     nodes = [hierarchy.node_index[label_of[leaf]] for leaf in hierarchy.labels[: hierarchy.leaves]]
-    return Recoding(hierarchy, np.array(nodes, np.int32))
+    return by_nodes(hierarchy, np.array(nodes, np.int32))

@@ -1,0 +1,280 @@
+"""What every block of one attribute costs at least, while the partitions of the others are only partly decided.
+
+A *context* is a combination of values of the other attributes. Where their partitions are partly decided, contexts that
+are known to be merged form a *class*, and what a class can at most be merged with is its *cover*. A value that is not
+decided yet may join any block; so the cover of a class whose value is in block b of an attribute reaches over b and all
+undecided values, and that of a class with an undecided value over all values. Covers overlap, so they are added up from
+*cells*: in each attribute, the block that a value is in, all undecided values, or all values.
+"""
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Masks = npt.NDArray[np.uint64]
+
+OPEN = 1
+"""The code of values that are not decided; blocks have codes from 2 on."""
+ANY = 0
+"""The code of all values together."""
+EMPTY = -1
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True)
+def find(key: Longs, keys: Longs, slots: Longs, size: int) -> int:
+    """Return the number of a key of two words; one that is met first becomes number `size` if there is room."""
+    span = len(slots)
+    mixed = np.uint64(key[0]) * GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(key[1])) * GOLDEN
+    slot = np.int64(mixed >> np.uint64(32)) & (span - 1)
+    while True:
+        found = slots[slot]
+        if found == EMPTY:
+            if size >= 0:
+                slots[slot] = size
+                keys[size, 0], keys[size, 1] = key[0], key[1]
+            return size
+        if keys[found, 0] == key[0] and keys[found, 1] == key[1]:
+            return int(found)
+        slot = (slot + 1) & (span - 1)
+
+
+@njit(cache=True, nogil=True)
+def _slots(entries: int) -> Longs:
+    span = 16
+    while span < 2 * entries:
+        span *= 2
+    return np.full(span, EMPTY, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def classes_of(codes: Ints, tables: Longs, fields: Longs, member: Longs, first: Longs) -> int:
+    """Number the classes of contexts under one table per attribute; return how many there are.
+
+    `fields[a]` are the word and the shift of attribute a in a key. `member[i]` becomes the class of context i, and
+    `first[c]` the first context of class c.
+    """
+    contexts, attributes = codes.shape
+    slots, keys, key, size = _slots(contexts), np.empty((contexts, 2), np.int64), np.empty(2, np.int64), 0
+    for i in range(contexts):
+        key[0] = key[1] = 0
+        for a in range(attributes):
+            key[fields[a, 0]] |= tables[a, codes[i, a]] << fields[a, 1]
+        found = find(key, keys, slots, size)
+        if found == size:
+            first[size] = i
+            size += 1
+        member[i] = found
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _key_of_cell(values: Ints, tables: Longs, fields: Longs, places: Longs, side: int, key: Longs) -> None:
+    """Write the key of one of a context's own cells: in the attributes on this side, all values together."""
+    key[0] = key[1] = 0
+    for a in range(len(values)):
+        key[fields[a, 0]] |= tables[a, values[a]] << fields[a, 1]
+    for place in range(len(places)):
+        if side >> place & 1:
+            a = places[place]
+            key[fields[a, 0]] ^= (tables[a, values[a]] ^ ANY) << fields[a, 1]
+
+
+@njit(cache=True, nogil=True)
+def _key_of_cover(values: Ints, tables: Longs, fields: Longs, places: Longs, side: int, key: Longs) -> bool:
+    """Write the key of one of the cells that make up a context's cover; return whether there is one on this side.
+
+    A value in a block is covered by its block on one side and by the undecided values on the other; an undecided value
+    by all values, on one side only.
+    """
+    key[0] = key[1] = 0
+    for a in range(len(values)):
+        key[fields[a, 0]] |= tables[a, values[a]] << fields[a, 1]
+    for place in range(len(places)):
+        a = places[place]
+        code = tables[a, values[a]]
+        other = ANY if code == OPEN else OPEN if side >> place & 1 else code
+        if code == OPEN and side >> place & 1:
+            return False
+        key[fields[a, 0]] ^= (code ^ other) << fields[a, 1]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def covers_of(
+    codes: Ints,
+    tables: Longs,
+    partly: npt.NDArray[np.bool_],
+    fields: Longs,
+    counts: Floats,
+    masks: Masks,
+    covers: Floats,
+    covered: Masks,
+) -> None:
+    """Fill `covers[row, c]` with the rows of data that class c can at most be merged with, and `covered` with their
+    sensitive values.
+
+    `codes` are contexts that stand for the classes, `tables[a, leaf]` the leaf's code in attribute a, and `partly[a]`
+    says whether some of them are OPEN while others are not. Each class is counted in all its cells.
+    """
+    classes, rows, kinds = codes.shape[0], counts.shape[0], masks.shape[0]
+    places = np.flatnonzero(partly)
+    sides = 1 << len(places)
+    slots, keys, key = _slots(classes * sides), np.empty((classes * sides, 2), np.int64), np.empty(2, np.int64)
+    cells, seen, size = np.zeros((classes * sides, rows)), np.zeros((classes * sides, rows, kinds), np.uint64), 0
+    for c in range(classes):
+        for side in range(sides):
+            _key_of_cell(codes[c], tables, fields, places, side, key)
+            cell = find(key, keys, slots, size)
+            size = max(size, cell + 1)
+            for row in range(rows):
+                cells[cell, row] += counts[row, c]
+                for kind in range(kinds):
+                    seen[cell, row, kind] |= masks[kind, row, c]
+    covers[:, :] = 0.0
+    covered[:, :, :] = 0
+    for c in range(classes):
+        for side in range(sides):
+            there = _key_of_cover(codes[c], tables, fields, places, side, key)
+            cell = find(key, keys, slots, -1) if there else -1
+            if cell >= 0:
+                for row in range(rows):
+                    covers[row, c] += cells[cell, row]
+                    for kind in range(kinds):
+                        covered[kind, row, c] |= seen[cell, row, kind]
+
+
+@njit(cache=True, nogil=True)
+def _size_of(mask: np.uint64) -> int:
+    size = 0
+    while mask:
+        mask &= mask - np.uint64(1)
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def block_costs(
+    counts: Floats,
+    covers: Floats,
+    covered: Masks,
+    spares: Floats,
+    steps: Longs,
+    starts: Longs,
+    leaves: Longs,
+    losses: Floats,
+    own: Floats,
+    k: int,
+    least: Longs,
+    penalty: float,
+    squares: bool,
+    costs: Floats,
+) -> None:
+    """Fill `costs[block]` with the least that the rows of a block cost, over all classes.
+
+    Blocks are built up in `steps` (depth, row, block): the block is the row and what was last built at the depth
+    above. A class whose cover fails, by rows or by sensitive values, is suppressed whatever is decided. With
+    `squares`, each row of data costs the penalty then, else the number of rows in the class, and at least k.
+    Otherwise a block costs `own[block]`, and beyond it what its suppressed rows lack to the full loss: `spares[leaf,
+    c]` less what the attribute itself loses, `losses` for each of the block's `leaves`. An infinite penalty forbids
+    suppression.
+    """
+    classes, kinds = counts.shape[1], covered.shape[0]
+    depths = steps[:, 0].max() + 1
+    here, most = np.zeros((depths, classes)), np.zeros((depths, classes))
+    seen = np.zeros((kinds, depths, classes), np.uint64)
+    for step in range(len(steps)):
+        depth, row, block = steps[step]
+        total = 0.0 if squares else own[block]
+        for c in range(classes):
+            rows, reach = counts[row, c], covers[row, c]
+            if depth > 0:
+                rows += here[depth - 1, c]
+                reach += most[depth - 1, c]
+            here[depth, c], most[depth, c] = rows, reach
+            fails = reach < k
+            for kind in range(kinds):
+                mask = covered[kind, row, c]
+                if depth > 0:
+                    mask |= seen[kind, depth - 1, c]
+                seen[kind, depth, c] = mask
+                fails = fails or _size_of(mask) < least[kind]
+            if rows > 0:
+                if fails:
+                    if squares or penalty == np.inf:
+                        total += rows * penalty
+                    else:
+                        lack = 0.0
+                        for entry in range(starts[block], starts[block + 1]):
+                            lack += spares[leaves[entry], c] - counts[leaves[entry], c] * losses[entry]
+                        total += max(0.0, lack)
+                elif squares:
+                    total += rows * max(rows, k)
+        costs[block] = total
+
+
+@njit(cache=True, nogil=True)
+def gather(source: Floats, member: Longs, out: Floats) -> None:
+    """Add up columns: column i goes to column `member[i]`."""
+    out[:, :] = 0.0
+    for row in range(source.shape[0]):
+        for i in range(source.shape[1]):
+            out[row, member[i]] += source[row, i]
+
+
+@njit(cache=True, nogil=True)
+def gather_masks(source: Masks, member: Longs, out: Masks) -> None:
+    """Unite columns: column i goes to column `member[i]`."""
+    out[:, :, :] = 0
+    for kind in range(source.shape[0]):
+        for row in range(source.shape[1]):
+            for i in range(source.shape[2]):
+                out[kind, row, member[i]] |= source[kind, row, i]
+
+
+@njit(cache=True, nogil=True)
+def best_runs(alone: Floats, merged: Longs, costs: Floats, choice: Longs) -> float:
+    """Return the cost of the cheapest partition into runs; `choice[j]` becomes where the run that ends before j begins.
+
+    `merged[i, j]` is the block of the children i to j, i < j; a child alone costs `alone[i]`.
+    """
+    size = len(alone)
+    best = np.full(size + 1, np.inf)
+    best[0] = 0.0
+    for end in range(1, size + 1):
+        choice[end] = end - 1
+        best[end] = best[end - 1] + alone[end - 1]
+        for start in range(end - 1):
+            cost = best[start] + costs[merged[start, end - 1]]
+            if cost < best[end]:
+                best[end], choice[end] = cost, start
+    return float(best[size])
+
+
+@njit(cache=True, nogil=True)
+def best_sets(alone: Floats, merged: Longs, costs: Floats, choice: Longs) -> float:
+    """Return the cost of the cheapest partition into sets; `choice[s]` becomes the block with the lowest child of set
+    s.
+
+    `merged[s]` is the block of the set of children s, written in bits; a child alone costs `alone[i]`.
+    """
+    size = len(alone)
+    best = np.full(1 << size, np.inf)
+    best[0] = 0.0
+    for whole in range(1, 1 << size):
+        lowest = 0
+        while not whole >> lowest & 1:
+            lowest += 1
+        rest = whole ^ (1 << lowest)
+        best[whole], choice[whole] = best[rest] + alone[lowest], 1 << lowest
+        part = rest
+        while part:
+            cost = best[rest ^ part] + costs[merged[part | 1 << lowest]]
+            if cost < best[whole]:
+                best[whole], choice[whole] = cost, part | 1 << lowest
+            part = (part - 1) & rest
+    return float(best[(1 << size) - 1])

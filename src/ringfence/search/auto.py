@@ -1,0 +1,321 @@
+"""The search behind `search = "auto"`: a good answer at once, then better ones, and the proof.
+
+*First answers.* Given the partitions of all other attributes, the best one of an attribute is found exactly by its
+program. Attributes are improved in turn until none can be; then a few values are moved at random, and all over again.
+
+*Proof.* One attribute is eliminated by its program; the others are decided step by step. A node of the search gives
+each of them a box, and is bounded as `Bounder` says. The node with the smallest bound comes first. The next decision
+of every attribute is probed, and the one taken whose parts are bounded highest. What a probe rules out stays ruled
+out below.
+
+The idea of eliminating an attribute and of bounds from both ends goes beyond Li and Li 2008 and Bayardo and Agrawal
+2005, whose searches are in `optimal`.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf, prod
+from random import Random
+from typing import Any
+
+from ringfence.census import Census
+from ringfence.classes import Roller
+from ringfence.errors import Unsatisfiable
+from ringfence.metrics import Metric
+from ringfence.partitions import Partitions
+from ringfence.search.bounding import Bounder, Contexts, Terms
+from ringfence.search.boxes import Box, Boxes, Part
+from ringfence.search.lattice import SLACK, impossible
+from ringfence.search.programs import MOST_BLOCKS, blocks_of
+from ringfence.search.progress import SearchResult, Watch
+from ringfence.spaces import Space
+
+Node = tuple[int, ...]
+Option = tuple[int, tuple[int, ...]]
+"""An attribute, by its place among those that are decided, and what would be decided of it."""
+
+CHEAP_BLOCKS = 1 << 11
+"""A program that bounds every node should not have more blocks than this."""
+
+ROUNDS = 24
+"""How often the first answer is shaken up and improved again."""
+
+MOST_OPEN = 1 << 20
+"""With more open nodes than this, the search dives."""
+
+WORTH_A_THREAD = 200_000
+"""Probes with fewer steps of work are done one after the other."""
+
+
+@dataclass(order=True)
+class _Open:
+    """A node in the queue; `place` decides which comes first."""
+
+    place: tuple[int, float, int]
+    bound: float = field(compare=False)
+    boxes: tuple[Box, ...] = field(compare=False)
+    dead: frozenset[Option] = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A feasible node, its cost, and the rows that it suppresses."""
+
+    node: Node
+    cost: float
+    suppressed: int
+
+
+class AutoSearch:
+    """One search: the programs of all attributes, the best so far, the bound of what was left open."""
+
+    def __init__(
+        self,
+        census: Census,
+        spaces: Sequence[Space],
+        roller: Roller,
+        metric: Metric,
+        terms: Terms,
+        watch: Watch,
+    ) -> None:
+        self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
+            census, spaces, roller, metric, terms, watch,
+        )  # fmt: skip
+        sizes = [blocks_of(space) for space in spaces]
+        self.eliminated = _eliminated(spaces, sizes)
+        self.bounders = {
+            a: Bounder(census, spaces, a, terms)
+            for a, size in enumerate(sizes)
+            if size <= MOST_BLOCKS or a == self.eliminated
+        }
+        self.boxes = [Boxes(space) for space in spaces]
+        self.best: Answer | None = None
+        self.bound = -inf
+        self.room = roller.room()
+        self.numbers = count()
+        self.draw = Random(2008)
+
+    def run(self) -> tuple[Node, SearchResult]:
+        """Search until the best is proven, the time is up, or the user has had enough."""
+        proven = False
+        try:
+            self._first_answers()
+            proven = self._prove()
+        except KeyboardInterrupt:
+            if self.best is None:
+                raise
+        if self.best is None:
+            if not proven:
+                raise Unsatisfiable(f"no release was found within method.time_limit = {self.watch.time_limit} seconds")
+            coarsest = [space.coarsest for space in self.spaces]
+            raise Unsatisfiable(impossible(self.census, self.roller, coarsest, self.terms.promise, self.terms.limit))
+        total = prod(space.walk.count for space in self.spaces)
+        return self.best.node, SearchResult(
+            cost=self.best.cost,
+            optimal=proven,
+            bound=self.best.cost if proven else min(self.best.cost, max(self.bound, 0.0)),
+            nodes=self.watch.nodes,
+            pruned=max(0, total - self.watch.nodes),
+            seconds=self.watch.seconds,
+        )
+
+    # First answers
+
+    def _first_answers(self) -> None:
+        """Improve some starts, then shake the best one up."""
+        for start in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
+            self._improve([space.state(position) for space, position in zip(self.spaces, start, strict=True)])
+        for _ in range(ROUNDS):
+            if self.watch.expired():
+                return
+            best = self.best.node if self.best else [space.coarsest for space in self.spaces]
+            states = [space.state(position) for space, position in zip(self.spaces, best, strict=True)]
+            for a in self.draw.sample(range(len(states)), min(2, len(states))):
+                states[a] = self._shaken(a)
+            self._improve(states)
+
+    def _shaken(self, attribute: int) -> Any:
+        """Return a random partition of an attribute: some random steps upwards from the finest."""
+        space = self.spaces[attribute]
+        position = space.finest
+        for _ in range(self.draw.randint(0, max(1, space.quasi.occurring))):
+            higher = space.children(position, up=True)
+            if not higher:
+                break
+            position = self.draw.choice(higher)
+        return space.state(position)
+
+    def _improve(self, states: list[Any]) -> None:
+        """Replace the partition of one attribute after the other by the best one, until nothing gets better."""
+        reached, tried = inf, 0
+        order = sorted(self.bounders)
+        while tried < len(order) and not self.watch.expired():
+            a = order[0]
+            order = [*order[1:], a]
+            bounder = self.bounders[a]
+            boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
+            cost, state = bounder.bound(boxes, bounder.narrowed(boxes))
+            self.watch.tick(self.best.cost if self.best else None)
+            tried += 1
+            if state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0):
+                reached, tried = cost, 1
+                states[a] = state
+        if reached < inf:
+            self._consider(states)
+
+    def _consider(self, states: Sequence[Any]) -> bool:
+        """Judge a node exactly, and keep it if it is the best; return whether it is feasible."""
+        node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
+        classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self.room)
+        suppressed = self.terms.promise.judge(classes)
+        if suppressed > self.terms.limit or suppressed == self.census.rows:
+            return False
+        found = Answer(node, self.metric.cost(node, classes), suppressed)
+        if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
+            self.best = found
+        return True
+
+    # Proof
+
+    def _prove(self) -> bool:
+        """Decide the other attributes step by step; return whether nothing was left open."""
+        bounder = self.bounders[self.eliminated]
+        others = bounder.others
+        queue: list[_Open] = []
+        root = tuple(self.boxes[a].root for a in others)
+        bound, state = bounder.bound(root, bounder.narrowed(root))
+        if bound == inf or all(box.complete for box in root):
+            if state is not None:
+                self._close(root, state)
+            return True
+        self._push(queue, bound, root, frozenset())
+        with ThreadPoolExecutor(2) as threads:
+            while queue:
+                node = heapq.heappop(queue)
+                if node.place[0] == 1:  # the smallest bound of all; while it dives, the last such one still holds
+                    self.bound = node.bound
+                if self.watch.expired():
+                    return False
+                if self._hopeless(node.bound):
+                    continue
+                for bound, boxes, dead in self._branch(bounder, node, threads):
+                    self._push(queue, bound, boxes, dead)
+        return True
+
+    def _push(self, queue: list[_Open], bound: float, boxes: tuple[Box, ...], dead: frozenset[Option]) -> None:
+        decided = sum(len(box.choices) for box in boxes)
+        place = (0, -decided, 0) if len(queue) > MOST_OPEN else (1, bound, decided)
+        heapq.heappush(queue, _Open((place[0], place[1], next(self.numbers)), bound, boxes, dead))
+
+    def _branch(
+        self, bounder: Bounder, node: _Open, threads: ThreadPoolExecutor
+    ) -> Iterator[tuple[float, tuple[Box, ...], frozenset[Option]]]:
+        """Probe the next decisions of every attribute, and yield the parts of the one that is bounded highest."""
+        settled = self._settled(bounder, node)
+        if settled is None:
+            return
+        contexts, dead = bounder.narrowed(settled), set(node.dead)
+        best: tuple[tuple[float, float], list[tuple[float, tuple[Box, ...]]]] | None = None
+        for place, decision in self._decisions(bounder, settled):
+            parts = [part for part in decision if (place, part.option) not in dead]
+            probes = [(*settled[:place], part.box, *settled[place + 1 :]) for part in parts]
+            found, alive = [], []
+            for part, boxes, (bound, state) in zip(
+                parts, probes, self._bounds(bounder, probes, contexts, threads), strict=True
+            ):
+                self.watch.tick(self.best.cost if self.best else None, self.bound)
+                found.append(max(bound, node.bound))
+                if not self._hopeless(found[-1]) and all(box.complete for box in boxes):
+                    self._close(boxes, state)
+                    found[-1] = inf
+                if self._hopeless(found[-1]):
+                    dead.add((place, part.option))
+                else:
+                    alive.append((found[-1], boxes))
+            if len(alive) <= 1:
+                best = ((inf, inf), alive)
+                break
+            most = self.best.cost if self.best else max(bound for bound, _ in alive)
+            score = (min(bound for bound, _ in alive), sum(min(bound, most) for bound in found) / len(found))
+            if best is None or score > best[0]:
+                best = (score, alive)
+        for bound, boxes in best[1] if best else []:
+            yield bound, boxes, frozenset(dead)
+
+    def _decisions(self, bounder: Bounder, boxes: Sequence[Box]) -> Iterator[tuple[int, list[Part]]]:
+        for place, a in enumerate(bounder.others):
+            if not boxes[place].complete:
+                for decision in self.boxes[a].decisions(boxes[place]):
+                    yield place, decision
+
+    def _settled(self, bounder: Bounder, node: _Open) -> tuple[Box, ...] | None:
+        """Take the decisions of which all parts but one are ruled out; None if there is one without any part left."""
+        boxes, changed = node.boxes, True
+        while changed:
+            changed = False
+            for place, decision in self._decisions(bounder, boxes):
+                left = [part for part in decision if (place, part.option) not in node.dead]
+                if not left:
+                    return None
+                if len(left) == 1:
+                    boxes = (*boxes[:place], left[0].box, *boxes[place + 1 :])
+                    changed = True
+                    break
+        if all(box.complete for box in boxes):
+            bound, state = bounder.bound(boxes, bounder.narrowed(boxes))
+            if not self._hopeless(bound):
+                self._close(boxes, state)
+            return None
+        return boxes
+
+    def _bounds(
+        self,
+        bounder: Bounder,
+        probes: Sequence[tuple[Box, ...]],
+        contexts: Contexts,
+        threads: ThreadPoolExecutor,
+    ) -> Iterator[tuple[float, Any]]:
+        """Bound some nodes, side by side if there is much to do; in the same order whatever the threads do."""
+        if len(contexts.codes) * len(bounder.program.steps) < WORTH_A_THREAD:
+            return iter([bounder.bound(boxes, contexts) for boxes in probes])
+        return threads.map(lambda boxes: bounder.bound(boxes, contexts), probes)
+
+    def _close(self, boxes: Sequence[Box], state: Any) -> None:
+        """Take the best recoding of a node in which all but the eliminated attribute are decided.
+
+        Its program does not know how much may be suppressed. Where its answer suppresses more, the attribute is
+        searched through from the finest recoding up.
+        """
+        states = [box.state for box in boxes]
+        states.insert(self.eliminated, state)
+        if not self._consider(states):
+            space = self.spaces[self.eliminated]
+            todo = [space.finest]
+            while todo:
+                position = todo.pop()
+                states[self.eliminated] = space.state(position)
+                if self._promising(states):
+                    self._consider(states)
+                    todo += space.children(position, up=True)
+
+    def _promising(self, states: Sequence[Any]) -> bool:
+        """Whether a node, or one above it, may be cheaper than the best."""
+        self.watch.tick(self.best.cost if self.best else None, self.bound)
+        node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
+        classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self.room)
+        return not self._hopeless(self.metric.floor(node, classes))
+
+    def _hopeless(self, bound: float) -> bool:
+        """Whether nothing with this lower bound is cheaper than the best."""
+        return bound == inf or (self.best is not None and bound >= self.best.cost * (1 - SLACK))
+
+
+def _eliminated(spaces: Sequence[Space], sizes: Sequence[int]) -> int:
+    """Return the attribute to eliminate: the one with the most values whose program is cheap, else the cheapest."""
+    cheap = [a for a, size in enumerate(sizes) if size <= CHEAP_BLOCKS]
+    if not cheap:
+        return min(range(len(sizes)), key=lambda a: (sizes[a], a))
+    return max(cheap, key=lambda a: (spaces[a].quasi.occurring, isinstance(spaces[a].walk, Partitions), -a))

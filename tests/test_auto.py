@@ -1,0 +1,215 @@
+"""The search behind `auto`: no bound above what it bounds, programs that find the best partition, stops at any time."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tables import Case, scheme_cases, with_parts
+
+from ringfence.census import Census
+from ringfence.classes import Roller
+from ringfence.errors import Unsatisfiable
+from ringfence.kernels import boxes as kernels
+from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
+from ringfence.models import promise
+from ringfence.search.auto import AutoSearch
+from ringfence.search.bounding import Bounder, Terms
+from ringfence.search.boxes import Box, Boxes
+from ringfence.search.methods import decide, row_limit
+from ringfence.search.progress import Watch
+from ringfence.spaces import Space
+from ringfence.spec import Spec
+
+SCHEMES = ["level", "cut", "ordered", "set", "guided-ordered", "guided-set"]
+LOSSES = ["dm", "hdm", "glm", "ncp", "gcp", "ntil"]
+
+
+class Workshop:
+    """The parts of a search over a random table: spaces, terms, and the cost of any node."""
+
+    def __init__(self, case: Case, schemes: Sequence[Any], privacy: dict[str, Any], method: dict[str, Any]) -> None:
+        spec, name = with_parts(case.spec, privacy=privacy, method=method), method["metric"]
+        self.spec: Spec = spec
+        self.census: Census = Case(case.table, spec).census
+        self.spaces = [Space(quasi, scheme) for quasi, scheme in zip(self.census.quasi, schemes, strict=False)]
+        self.promise = promise(spec, self.census)
+        tallied = hdm_tallies(self.census) if name == "hdm" else []
+        self.roller = Roller(self.census, self.spaces, tallied)
+        self.metric = metric(name, spec, self.census, self.roller, self.promise.least)
+        self.limit = row_limit(spec, self.census.rows)
+        losses = cell_losses(name, self.census)
+        self.terms = Terms(self.promise, self.limit, self.census.rows, losses, full_loss(name, self.census))
+
+    def cost(self, node: Sequence[int]) -> float:
+        """The cost of a node, infinite if it is not feasible."""
+        classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self.roller.room())
+        suppressed = self.promise.judge(classes)
+        if suppressed > self.limit or suppressed == self.census.rows:
+            return inf
+        return float(self.metric.cost(list(node), classes))
+
+
+@st.composite
+def workshops(draw: st.DrawFn) -> Workshop:
+    """Draw a table, schemes that fit it, a promise and a loss."""
+    case = draw(scheme_cases(sensitive=1))
+    names = [name for name in case.spec.attributes if name.startswith("q")]
+    free = [case.spec.attributes[name].hierarchy is None for name in names]
+    schemes = [draw(st.sampled_from(["ordered", "set"] if bare else SCHEMES)) for bare in free]
+    privacy = {"k": draw(st.integers(1, 4)), **draw(st.sampled_from([{}, {}, {"l": 2}, {"p": 2}]))}
+    suppression = draw(st.sampled_from([0.0, 0.3, 1.0]))
+    try:
+        method = {"metric": draw(st.sampled_from(LOSSES)), "suppression": suppression}
+        return Workshop(case, schemes, privacy, method)
+    except Exception as error:  # an order that tears a node apart
+        assume("guided-ordered" not in str(error))
+        raise
+
+
+def members(boxes: Boxes, box: Box) -> Iterator[Any]:
+    """The states in a box, by splitting it until nothing is left to decide."""
+    if box.complete:
+        yield box.state
+    else:
+        for part in boxes.decisions(box)[0]:
+            yield from members(boxes, part.box)
+
+
+@given(shop=workshops())
+def test_boxes_divide_a_space(shop: Workshop) -> None:
+    for space in shop.spaces:
+        boxes = Boxes(space)
+        states = list(members(boxes, boxes.root))
+        assert len(states) == len({*states}) == space.walk.count
+
+
+@given(shop=workshops(), data=st.data())
+def test_no_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Workshop, data: st.DataObject) -> None:
+    eliminated = data.draw(st.integers(0, len(shop.spaces) - 1))
+    bounder = Bounder(shop.census, shop.spaces, eliminated, shop.terms)
+    boxes, kinds = [], []
+    for a in bounder.others:
+        kinds.append(Boxes(shop.spaces[a]))
+        box = kinds[-1].root
+        while not box.complete and data.draw(st.booleans()):
+            decision = data.draw(st.sampled_from(kinds[-1].decisions(box)))
+            box = data.draw(st.sampled_from(decision)).box
+        boxes.append(box)
+    bound, state = bounder.bound(boxes, bounder.narrowed(boxes))
+    free = list(members(Boxes(shop.spaces[eliminated]), Boxes(shop.spaces[eliminated]).root))
+    choices: list[list[Any]] = [list(members(kind, box)) for kind, box in zip(kinds, boxes, strict=True)]
+    choices.insert(eliminated, free)
+    costs = [
+        shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.islice(itertools.product(*choices), 400)
+    ]
+    assert bound <= min(costs) * (1 + 1e-9) + 1e-9 or min(costs) == inf
+    if all(box.complete for box in boxes) and shop.limit in (0, shop.census.rows) and min(costs) < inf and state:
+        assert bound == pytest.approx(min(costs), rel=1e-9, abs=1e-9)
+        exact = [box.state for box in boxes]
+        exact.insert(eliminated, state)
+        node = [space.position(part) for space, part in zip(shop.spaces, exact, strict=True)]
+        # To suppress everything may cost as little, and is no release.
+        assert shop.cost(node) in (inf, pytest.approx(bound, rel=1e-9, abs=1e-9))
+
+
+class Impatient(Watch):
+    """Says that the time is up after so many nodes."""
+
+    def __init__(self, patience: int) -> None:
+        super().__init__(time_limit=1.0)
+        self.patience = patience
+
+    def expired(self) -> bool:
+        return self.nodes > self.patience
+
+
+@given(shop=workshops(), patience=st.integers(1, 60))
+def test_a_search_that_is_stopped_returns_its_best_and_a_bound_that_holds(shop: Workshop, patience: int) -> None:
+    every = itertools.product(*(members(Boxes(space), Boxes(space).root) for space in shop.spaces))
+    best = min(
+        shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)]) for states in every
+    )
+    search = AutoSearch(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Impatient(patience))
+    try:
+        node, result = search.run()
+    except Unsatisfiable:
+        return
+    assert result.cost == pytest.approx(shop.cost(node))
+    assert result.bound <= best * (1 + 1e-9) + 1e-9
+    assert best <= result.cost * (1 + 1e-9)
+    if result.optimal:
+        assert result.cost == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+def test_an_interrupted_search_returns_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Spec(attributes={name: {"role": "quasi", "scheme": "set"} for name in "ab"}, privacy={"k": 2}, method={})
+    table = {"a": list("xxyyzz"), "b": list("uvuvuv")}
+
+    def interrupt(_: AutoSearch) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AutoSearch, "_prove", interrupt)
+    decision = decide(Case(pa.table(table), spec).census, spec, Watch())
+    assert decision.search is not None
+    assert not decision.search.optimal
+    assert 0 <= decision.search.bound <= decision.search.cost
+
+
+# Kernels and their twins
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> tuple[Any, ...]:
+    """Draw contexts of two attributes, tables that say what is merged and what is open, counts and sets of values."""
+    sizes = draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
+    codes = draw(st.lists(st.tuples(*(st.integers(0, n - 1) for n in sizes)), min_size=1, max_size=8, unique=True))
+    tables = np.zeros((2, max(sizes)), np.int64)
+    for a, n in enumerate(sizes):
+        tables[a, :n] = draw(st.lists(st.sampled_from([kernels.OPEN, 2, 3]), min_size=n, max_size=n))
+    partly = [{*tables[a, :n].tolist()} > {kernels.OPEN} for a, n in enumerate(sizes)]
+    for a, n in enumerate(sizes):
+        if not partly[a] and kernels.OPEN in tables[a, :n]:
+            tables[a, :n] = kernels.ANY
+    counts = draw(
+        st.lists(st.lists(st.integers(0, 3), min_size=len(codes), max_size=len(codes)), min_size=1, max_size=3)
+    )
+    return np.array(codes, np.int32), tables, np.array(partly), np.array(counts, float)
+
+
+@given(drawn=contexts())
+def test_covers_are_what_can_be_merged(drawn: tuple[Any, ...]) -> None:
+    codes, tables, partly, counts = drawn
+    fields = np.array([[0, 0], [1, 3]], np.int64)
+    masks = counts.astype(np.uint64)[None]
+    covers, covered = np.empty_like(counts), np.empty_like(masks)
+    kernels.covers_of(codes, tables, partly, fields, counts, masks, covers, covered)
+
+    def may_join(one: Any, other: Any) -> bool:
+        """Whether a context may at most be merged with another: in every attribute, by its code, or an open one."""
+        for a in range(2):
+            mine, theirs = tables[a, one[a]], tables[a, other[a]]
+            if mine not in (theirs, kernels.OPEN) and theirs != kernels.OPEN:
+                return False
+        return True
+
+    for c, one in enumerate(codes):
+        joined = [i for i, other in enumerate(codes) if may_join(one, other)]
+        assert covers[:, c].tolist() == counts[:, joined].sum(axis=1).tolist()
+        assert covered[0, :, c].tolist() == np.bitwise_or.reduce(masks[0][:, joined], axis=1).tolist()
+
+
+@given(drawn=contexts())
+def test_classes_are_contexts_with_the_same_codes(drawn: tuple[Any, ...]) -> None:
+    codes, tables, _, _ = drawn
+    member, first = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
+    size = kernels.classes_of(codes, tables, np.array([[0, 0], [1, 3]], np.int64), member, first)
+    keys = [tuple(int(tables[a, code[a]]) for a in range(2)) for code in codes]
+    assert size == len({*keys})
+    assert [keys[first[m]] for m in member] == keys
