@@ -234,6 +234,37 @@ class Hierarchy:
             ceilings = np.where(marked[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
         return replace(self, ceilings=ceilings)
 
+    def without_boundary(self) -> "Hierarchy":
+        """Return the same tree in which every value may be generalized up to the root."""
+        return replace(self, ceilings=np.full(self.leaves, self.root, np.int32))
+
+    def with_raised_boundary(self) -> "Hierarchy":
+        """Return the same tree in which every marked node has moved up to the next that covers more leaves.
+
+        A mark that would come to stand below another is dropped: there it would catch leaves that had more room
+        before. So no ceiling comes lower, and leaves that shared one still do, since they climb on from it together.
+        """
+        marked = np.zeros(len(self.labels), bool)
+        marked[self.ceilings] = True
+        moved = np.zeros(len(self.labels), bool)
+        for mark in np.flatnonzero(marked):
+            above = int(self.parent[mark])
+            while above != self.root and self.first[above] == self.first[mark] and self.stop[above] == self.stop[mark]:
+                above = int(self.parent[above])
+            moved[above] = not self._is_below(above, marked)
+        ceilings = self.ceilings
+        for _ in range(self.height):
+            ceilings = np.where(moved[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
+        return replace(self, ceilings=ceilings)
+
+    def _is_below(self, node: int, marked: npt.NDArray[np.bool_]) -> bool:
+        """Whether a node above this one is marked."""
+        while node != self.root:
+            node = int(self.parent[node])
+            if marked[node]:
+                return True
+        return False
+
     def __repr__(self) -> str:
         return f"Hierarchy({self.leaves} leaves, {len(self.labels) - self.leaves} groups, height {self.height})"
 

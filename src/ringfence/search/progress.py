@@ -49,6 +49,13 @@ class Watch:
             self._reported = self.seconds
             self.listener(f"{self.nodes:,} recodings judged" + (f", best cost {best:,.6g}" if best is not None else ""))
 
+    def advance(self, done: int, total: int, what: str) -> None:
+        """Count what has been done of something that is known to be so much, and report now and then."""
+        self.nodes += done
+        if self.listener is not None and self.seconds - self._reported > REPORT_EVERY:
+            self._reported = self.seconds
+            self.listener(f"{self.nodes:,} of {total:,} {what}")
+
     def expired(self) -> bool:
         """Whether the time is up; never before the first node, so that there is something to say."""
         return self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit
