@@ -241,29 +241,20 @@ class Hierarchy:
     def with_raised_boundary(self) -> "Hierarchy":
         """Return the same tree in which every marked node has moved up to the next that covers more leaves.
 
-        A mark that would come to stand below another is dropped: there it would catch leaves that had more room
-        before. So no ceiling comes lower, and leaves that shared one still do, since they climb on from it together.
+        A mark is dropped where it would catch leaves that had more room before. So no ceiling comes lower, and leaves
+        that shared one still do, since they climb on from it together.
         """
-        marked = np.zeros(len(self.labels), bool)
-        marked[self.ceilings] = True
-        moved = np.zeros(len(self.labels), bool)
-        for mark in np.flatnonzero(marked):
+        covered, moved = self.stop - self.first, np.zeros(len(self.labels), bool)
+        for mark in np.unique(self.ceilings):
             above = int(self.parent[mark])
-            while above != self.root and self.first[above] == self.first[mark] and self.stop[above] == self.stop[mark]:
+            while above != self.root and covered[above] == covered[mark]:
                 above = int(self.parent[above])
-            moved[above] = not self._is_below(above, marked)
+            ceilings = self.ceilings[self.first[above] : self.stop[above]]
+            moved[above] = (covered[ceilings] <= covered[above]).all()
         ceilings = self.ceilings
         for _ in range(self.height):
             ceilings = np.where(moved[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
         return replace(self, ceilings=ceilings)
-
-    def _is_below(self, node: int, marked: npt.NDArray[np.bool_]) -> bool:
-        """Whether a node above this one is marked."""
-        while node != self.root:
-            node = int(self.parent[node])
-            if marked[node]:
-                return True
-        return False
 
     def __repr__(self) -> str:
         return f"Hierarchy({self.leaves} leaves, {len(self.labels) - self.leaves} groups, height {self.height})"

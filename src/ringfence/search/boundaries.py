@@ -201,12 +201,17 @@ def _lost(
 
 def failure(explanation: Explanation, k: int, limit: int) -> str:
     """Say that more rows would have to be suppressed than may be, and which boundary is worth raising."""
-    best = min(explanation.remedies, key=lambda remedy: remedy.raised, default=None)
+    first = explanation.lost[0]
+    lacks = listed(first.lacks)
+    if not explanation.remedies:
+        return f"these {explanation.rows} rows cannot be clustered with k = {k}: together they have {lacks}"
+    most = min(limit, explanation.rows - 1)
+    words = listed(f"{name} {label}" for name, label in first.labels.items())
+    best = min(explanation.remedies, key=lambda remedy: remedy.raised)
     hint = ""
-    if best is not None and best.raised < explanation.suppressed:
+    if best.raised < explanation.suppressed:
         hint = f"; if {best.attribute!r} were allowed one level more, {best.raised} would"
-    lacks = listed(dict.fromkeys(word for lost in explanation.lost[:3] for word in lost.lacks))
     return (
         f"within the boundaries, {explanation.suppressed} of {explanation.rows} rows would have to be suppressed for"
-        f" k = {k} (they lack: {lacks}), and at most {min(limit, explanation.rows - 1)} may be{hint}"
+        f" k = {k}, and at most {most} may be (the largest group of them, {words}: {lacks}){hint}"
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from ringfence.census import Census, Floats
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.groups import Groups, common_ancestors
+from ringfence.groups import Groups, common_ancestors, information_losses
 from ringfence.hierarchy import Ints
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.field import Field
@@ -123,10 +123,10 @@ def cluster(
         max_group=max_group,
         workers=threads or os.cpu_count() or 1,
     )
-    groups, tried = field.cheapest_first(watch) if ties == "best" else (field.as_printed(watch), field.parts)
+    groups, tried = field.best(watch) if ties == "best" else (field.as_printed(watch), field.parts)
     nodes = common_ancestors(census, groups)
     cells = census.rows * len(census.quasi)
-    loss = information_loss(census, groups, nodes) + allowed.suppressed * len(census.quasi)
+    loss = float(groups.sizes @ information_losses(census, nodes)) + allowed.suppressed * len(census.quasi)
     bound = (
         float(field.distances @ field.tuples.weights) / field.unit + allowed.suppressed * len(census.quasi)
     ) / cells
@@ -178,13 +178,3 @@ def diversity_weights(census: Census, given: Sequence[float | None]) -> Floats:
         for part, weight in zip(census.sensitive, given, strict=True)
     ]
     return np.array(weights) / (sum(weights) or 1)
-
-
-def information_loss(census: Census, groups: Groups, nodes: Ints) -> float:
-    """Return IL of all groups: for each row and attribute, the height below its node over the hierarchy's height.
-
-    Campan, Truta, Cooper 2010, Definition 10; suppressed rows, which count 1 for each attribute, are not in it.
-    """
-    sizes = groups.sizes
-    trees = [quasi.hierarchy for quasi in census.quasi]
-    return sum(float(sizes @ tree.heights[nodes[:, a]]) / tree.height for a, tree in enumerate(trees))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
-from ringfence.groups import Combinations, Groups, combinations
+from ringfence.groups import Combinations, Groups, combinations, common_ancestors, information_losses
 from ringfence.hierarchy import Ints
 from ringfence.kernels.cells import Asked, Trees
 from ringfence.kernels.cluster import cheapest_first, cut
@@ -30,6 +30,9 @@ FINEST_UNIT = 2**40
 
 BATCH = 2_000
 """Small groups go to a kernel together, until they have so many tuples: the way there costs more than they do."""
+
+SMALL = 1_000
+"""Parts of at most so many rows are clustered both ways."""
 
 
 class Field:
@@ -110,12 +113,51 @@ class Field:
             pass
         return out
 
-    def cheapest_first(self, watch: Watch) -> tuple[Groups, int]:
-        """Return clusters grown cheapest first, and how many cells were tried."""
+    @cached_property
+    def part_of(self) -> Longs:
+        """The part of each tuple of the census; those that are suppressed have none, and the number of parts."""
+        part_of = np.full(len(self.census.weights), self.parts)
+        part_of[self.order] = np.repeat(np.arange(self.parts), np.diff(self.cuts))
+        return part_of
+
+    def best(self, watch: Watch) -> tuple[Groups, int]:
+        """Return clusters grown cheapest first, and how many cells were tried.
+
+        Small parts are clustered as the paper prints it as well, and the better of both is kept: among few rows, what
+        is left in the end weighs more than how the first clusters were found.
+        """
+        rows = np.add.reduceat(self.tuples.weights, self.cuts[:-1])
+        small = np.flatnonzero(rows <= SMALL)
+        total = self.parts + len(small)
+        cheapest, tried = self._cheapest_first(watch, total)
+        printed = self._as_printed(small, watch, total)
+        wins = np.flatnonzero(self._losses(printed)[small] < self._losses(cheapest)[small] - 1e-9)
+        chosen = np.isin(self.part_of[cheapest.tuples], small[wins])
+        instead = np.isin(self.part_of[printed.tuples], small[wins])
+        return Groups.gathered(
+            self.combinations,
+            np.concatenate([cheapest.combination[~chosen], printed.combination[instead]]),
+            np.concatenate([cheapest.group[~chosen], printed.group[instead] + cheapest.count]),
+            np.concatenate([cheapest.rows[~chosen], printed.rows[instead]]),
+        ), tried
+
+    def as_printed(self, watch: Watch) -> Groups:
+        """Return clusters grown as the paper prints it."""
+        return self._as_printed(np.arange(self.parts), watch, self.parts)
+
+    def _losses(self, groups: Groups) -> Floats:
+        """Return what the rows of each part lose."""
+        losses = groups.sizes * information_losses(self.census, common_ancestors(self.census, groups))
+        _, example = np.unique(groups.group, return_index=True)
+        by_part = np.zeros(self.parts)
+        np.add.at(by_part, self.part_of[groups.tuples[example]], losses)
+        return by_part
+
+    def _cheapest_first(self, watch: Watch, total: int) -> tuple[Groups, int]:
         keys, homes = self.distances.copy(), np.zeros(len(self.order), np.int32)
         counts = np.ones(self.parts, np.int64)
-        parts = np.repeat(np.arange(self.parts), np.diff(self.cuts))
-        seeds = np.lexsort((-self.tuples.weights, parts))  # of tuples that tie, the one with most rows comes first
+        part = self.part_of[self.order]
+        seeds = np.lexsort((-self.tuples.weights, part))  # of tuples that tie, the one with most rows comes first
 
         def work(cuts: Longs) -> tuple[int, int]:
             tried, first = 0, int(np.searchsorted(self.cuts, cuts[0]))
@@ -124,47 +166,46 @@ class Field:
                 tried = cheapest_first(cuts, self.trees, self.tuples, self.asked, keys, seeds, homes, into)
             return len(cuts) - 1, int(tried)
 
-        total = 0
+        cells = 0
         for done, tried in self._in_batches(self.cuts, work):
-            watch.advance(done, self.parts, "groups clustered")
-            total += tried
+            watch.advance(done, total, "groups clustered")
+            cells += tried
         cluster_of = np.full(len(self.census.weights), -1)
-        cluster_of[self.order] = homes + (np.cumsum(counts) - counts)[parts]
+        cluster_of[self.order] = homes + (np.cumsum(counts) - counts)[part]
         home = cluster_of[self.combinations.tuples]
         kept = np.flatnonzero(home >= 0)
-        return Groups.gathered(self.combinations, kept, home[kept], self.combinations.weights[kept]), total
+        return Groups.gathered(self.combinations, kept, home[kept], self.combinations.weights[kept]), cells
 
-    def as_printed(self, watch: Watch) -> Groups:
-        """Return clusters grown as the paper prints it."""
+    def _as_printed(self, parts: Longs, watch: Watch, total: int) -> Groups:
         found = self.combinations
-        tuples = len(self.census.weights)
-        part_of, place_of = np.full(tuples, self.parts), np.zeros(tuples, np.int64)
-        part_of[self.order] = np.repeat(np.arange(self.parts), np.diff(self.cuts))
-        place_of[self.order] = np.arange(len(self.order))
-        order = np.argsort(part_of[found.tuples], kind="stable")
-        bounds = np.searchsorted(part_of[found.tuples[order]], np.arange(self.parts + 1))
+        number = np.full(self.parts + 1, len(parts))
+        number[parts] = np.arange(len(parts))
+        part = number[self.part_of[found.tuples]]
+        order = np.argsort(part, kind="stable")
+        bounds = np.searchsorted(part[order], np.arange(len(parts) + 1))
         order = order[: bounds[-1]]
+        place = np.zeros(len(self.census.weights), np.int64)
+        place[self.order] = np.arange(len(self.order))
         combined = Combined(
-            self.tuples.codes[place_of[found.tuples[order]]],
+            self.tuples.codes[place[found.tuples[order]]],
             (found.values[order] + self._first_value[:-1]).astype(np.int32),
             found.weights[order],
         )
-        first_cluster = np.cumsum(found.weights[order])[bounds[:-1]]  # apart by more than the clusters between them
+        first_row = np.concatenate([[0], np.cumsum(combined.weights)])  # there are no more clusters than rows
 
-        def work(part: Longs) -> tuple[int, list[Longs]]:
-            numbers = first_cluster[np.searchsorted(bounds, part[:-1])]
-            rows = combined.weights[part[0] : part[-1]]
+        def work(bounds: Longs) -> tuple[int, list[Longs]]:
+            numbers, rows = first_row[bounds[:-1]], combined.weights[bounds[0] : bounds[-1]]
             if watch.expired():
-                return len(numbers), [np.arange(part[0], part[-1]), np.repeat(numbers, np.diff(part)), rows]
+                return len(numbers), [np.arange(bounds[0], bounds[-1]), np.repeat(numbers, np.diff(bounds)), rows]
             entries = np.empty((3, int(rows.sum())), np.int64)
-            size = greedy(part, numbers, self.trees, combined, self.asked, entries)
+            size = greedy(bounds, numbers, self.trees, combined, self.asked, entries)
             return len(numbers), list(entries[:, :size])
 
-        entries = []
+        entries = [[np.empty(0, np.int64)] * 3]
         for done, some in self._in_batches(bounds, work):
-            watch.advance(done, self.parts, "groups clustered")
+            watch.advance(done, total, "groups clustered")
             entries.append(some)
-        combination, cluster, rows = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+        combination, cluster, rows = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
         return Groups.gathered(found, order[combination], cluster, rows)
 
     def _in_batches(self, bounds: Longs, work: Callable[[Longs], Result]) -> Iterator[Result]:
