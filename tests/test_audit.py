@@ -728,6 +728,7 @@ def test_a_text_file(tmp_path: Path) -> None:
         ),
         ({"hierarchy": "flat"}, ["anything", "*", ""], []),
         ({}, ["anything", "{a, b}"], []),
+        ({"order": "numeric"}, ["7", "anything", "[3, 4]"], []),
         (
             {"hierarchy": {"tree": REGIONS}},
             ["Italy", "South", "Europe", "*"],
@@ -1174,6 +1175,7 @@ def test_blocks_within_a_boundary_never_pass_it(data: st.DataObject) -> None:
         ({"order": "numeric"}, ["[1, 4]", "3", "9"], ["3", "[1, 4]"]),
         ({"order": "numeric"}, ["[1, 9]", "[3, 4]", "{11, 12}"], ["[1, 9]", "[3, 4]"]),
         ({"order": "numeric"}, ["[1, 4]", "{2, 9}"], ["[1, 4]", "{2, 9}"]),
+        ({"order": "numeric"}, ["[1, 9]", "{3, 20}", "7", "10"], ["[1, 9]", "{3, 20}", "7"]),
         ({"hierarchy": {"intervals": [5, 10]}}, ["[0, 5)", "[5, 7]", "{8, 9}", "[10, 20)"], []),
         ({"hierarchy": {"intervals": [5, 10]}}, ["[0, 5)", "[4, 7]"], ["[0, 5)", "[4, 7]"]),
         ({"hierarchy": {"intervals": [5, 10]}}, ["[0, 5)", "[0, 10)"], ["[0, 10)", "[0, 5)"]),

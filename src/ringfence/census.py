@@ -57,15 +57,29 @@ class Sensitive:
 
 
 @dataclass(frozen=True, eq=False)
+class Joint:
+    """What was counted together: a tuple, `values[s]` of each sensitive attribute s, and the number of rows.
+
+    Entries are as the engine counted them: those that differ only in the spelling of a number stand apart.
+    """
+
+    tuples: Longs
+    values: tuple[Ints, ...]
+    weights: Longs
+
+
+@dataclass(frozen=True, eq=False)
 class Census:
     """The distinct tuples of quasi-identifier leaves, `codes[i]`, and the number of rows of each, `weights[i]`.
 
-    `incomplete` counts rows that `missing = "suppress"` took out; they are in no other figure.
+    `joint` says which values of the sensitive attributes occur together. `incomplete` counts rows that `missing =
+    "suppress"` took out; they are in no other figure.
     """
 
     quasi: tuple[Quasi, ...]
     codes: Ints
     weights: Longs
+    joint: Joint
     sensitive: tuple[Sensitive, ...] = ()
     incomplete: int = 0
 
@@ -114,18 +128,19 @@ def take_census(
     quasi_names = [name for name in names if spec.attributes[name].role == "quasi"]
     columns = {name: _code(counted[name], name, weights, spec, known.get(name)) for name in names}
     codes = np.stack([columns[name][1] for name in quasi_names], axis=1)
-    example, tuple_of = _distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
+    example, tuple_of = distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
     watched = [name for name in names if name not in quasi_names or name == spec.method.target]
     return Census(
         quasi=tuple(_quasi(name, columns[name], weights, spec) for name in quasi_names),
         codes=codes[example],
-        weights=_sum_by(tuple_of, weights, len(example)),
+        weights=sum_by(tuple_of, weights, len(example)),
+        joint=Joint(tuple_of, tuple(columns[name][1] for name in watched), weights),
         sensitive=tuple(_sensitive(name, columns[name], tuple_of, weights) for name in watched),
         incomplete=incomplete,
     )
 
 
-def _distinct_rows(codes: Ints, sizes: Sequence[int]) -> tuple[Longs, Longs]:
+def distinct_rows(codes: Ints, sizes: Sequence[int]) -> tuple[Longs, Longs]:
     """Return one position for each distinct row, in lexicographic order, and for each row which of them it equals.
 
     Rows are compared by one number, the digits being their codes; where that would not fit into 64 bits, the digits
@@ -142,7 +157,7 @@ def _distinct_rows(codes: Ints, sizes: Sequence[int]) -> tuple[Longs, Longs]:
     return example, which
 
 
-def _sum_by(group: Longs | Ints, weights: Longs, groups: int) -> Longs:
+def sum_by(group: Longs | Ints, weights: Longs, groups: int) -> Longs:
     """Return the sum of the weights of each group, in integers."""
     sums = np.zeros(groups, np.int64)
     np.add.at(sums, group, weights)
@@ -182,7 +197,7 @@ def _code(
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)  # a number that is none is missing
     encoded = flat.dictionary_encode(null_encoding="encode")
     indices = encoded.indices.to_numpy(zero_copy_only=False)
-    counts = _sum_by(indices, weights, len(encoded.dictionary))
+    counts = sum_by(indices, weights, len(encoded.dictionary))
     domain = read_domain(name, spec, encoded.dictionary.to_pylist(), counts.tolist(), known)
     return domain, domain.leaves[indices], encoded.dictionary
 
@@ -196,7 +211,7 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         keys=domain.keys,
         raw=raw,
         raw_leaves=domain.leaves,
-        rows=_sum_by(leaves, weights, domain.hierarchy.leaves),
+        rows=sum_by(leaves, weights, domain.hierarchy.leaves),
         ranks=np.arange(domain.hierarchy.leaves, dtype=np.int32) if attribute.order is None else domain.ranks,
         numeric=attribute.numeric,
         weight=float(attribute.weight),
@@ -206,12 +221,12 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
 def _sensitive(name: str, column: tuple[Domain, Ints, pa.Array], tuple_of: Longs, weights: Longs) -> Sensitive:
     domain, values, _ = column
     rows = np.stack([tuple_of, values], axis=1)
-    example, pair_of = _distinct_rows(rows, [len(tuple_of), domain.hierarchy.leaves])
+    example, pair_of = distinct_rows(rows, [len(tuple_of), domain.hierarchy.leaves])
     return Sensitive(
         name=name,
         hierarchy=domain.hierarchy,
         ranks=domain.ranks,
         tuples=rows[example, 0].astype(np.int32),
         values=rows[example, 1].astype(np.int32),
-        weights=_sum_by(pair_of, weights, len(example)),
+        weights=sum_by(pair_of, weights, len(example)),
     )

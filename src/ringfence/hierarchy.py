@@ -234,6 +234,28 @@ class Hierarchy:
             ceilings = np.where(marked[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
         return replace(self, ceilings=ceilings)
 
+    def without_boundary(self) -> "Hierarchy":
+        """Return the same tree in which every value may be generalized up to the root."""
+        return replace(self, ceilings=np.full(self.leaves, self.root, np.int32))
+
+    def with_raised_boundary(self) -> "Hierarchy":
+        """Return the same tree in which every marked node has moved up to the next that covers more leaves.
+
+        A mark is dropped where it would catch leaves that had more room before. So no ceiling comes lower, and leaves
+        that shared one still do, since they climb on from it together.
+        """
+        covered, moved = self.stop - self.first, np.zeros(len(self.labels), bool)
+        for mark in np.unique(self.ceilings):
+            above = int(self.parent[mark])
+            while above != self.root and covered[above] == covered[mark]:
+                above = int(self.parent[above])
+            ceilings = self.ceilings[self.first[above] : self.stop[above]]
+            moved[above] = (covered[ceilings] <= covered[above]).all()
+        ceilings = self.ceilings
+        for _ in range(self.height):
+            ceilings = np.where(moved[ceilings], ceilings, self.parent[ceilings]).astype(np.int32)
+        return replace(self, ceilings=ceilings)
+
     def __repr__(self) -> str:
         return f"Hierarchy({self.leaves} leaves, {len(self.labels) - self.leaves} groups, height {self.height})"
 

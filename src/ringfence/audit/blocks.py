@@ -77,7 +77,7 @@ class Grammar:
         """Return labels that share a value with another where none may, None being the label of a missing value.
 
         From left to right, a stretch that begins before all earlier ones have ended overlaps the one that ends last;
-        if any two overlap, this is so when the second of them begins.
+        if any two overlap, this is so when the second of them begins. What does not read holds nothing.
         """
         if not self.disjoint:
             return set()

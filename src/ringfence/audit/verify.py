@@ -123,7 +123,7 @@ def _label_findings(released: Released, spec: Spec) -> Iterator[Finding]:
         limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
         wrong = f"which is past its boundary; allowed: nothing above {limit}"
         yield from _about(released, column, passing, "boundary", wrong, rows)
-        shared = form.sharing(label for code, label in enumerate(column.labels) if code not in strange)
+        shared = form.sharing(column.labels)
         sharing = [code for code, label in enumerate(column.labels) if label in shared]
         wrong = f"which share values; by the scheme {scheme!r} each value has one label"
         yield from _about(released, column, sharing, "recoding", wrong, released.rows)

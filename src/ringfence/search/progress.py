@@ -54,6 +54,13 @@ class Watch:
             words.append(f"at least {bound:,.6g}, gap {max(0.0, 1 - bound / best):.1%}")
         self.listener(", ".join(words))
 
+    def advance(self, done: int, total: int, what: str) -> None:
+        """Count what has been done of something that is known to be so much, and report now and then."""
+        self.nodes += done
+        if self.listener is not None and self.seconds - self._reported > REPORT_EVERY:
+            self._reported = self.seconds
+            self.listener(f"{self.nodes:,} of {total:,} {what}")
+
     def expired(self) -> bool:
         """Whether the time is up; never before the first node, so that there is something to say."""
         return self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit
