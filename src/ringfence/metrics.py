@@ -190,7 +190,7 @@ class HierarchicalDiscernibility(CellMetric):
         both = list(zip(census.quasi, spaces, strict=True))
         losses = [[_confusion(quasi, recoding) for recoding in space] for quasi, space in both]
         super().__init__(census, roller, losses, weights, scale=1.0)
-        outside = [[_rows_outside(quasi, recoding) for recoding in space] for quasi, space in both]
+        outside = [[rows_outside(quasi, recoding) for recoding in space] for quasi, space in both]
         shares = [weight / sum(weights) for weight in weights]
         self._savings = roller.per_leaf(
             [[share * rows for rows in space] for share, space in zip(shares, outside, strict=True)]
@@ -222,7 +222,7 @@ def _confusion(quasi: Quasi, recoding: Recoding) -> Floats:
     return shares
 
 
-def _rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
+def rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
     """Return N - N_e for each leaf; 1 where all rows have the same value, which nothing can make less certain."""
     if quasi.occurring == 1:
         return np.ones(quasi.hierarchy.leaves)

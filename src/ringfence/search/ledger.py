@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ringfence.census import Census, Floats, Quasi
+from ringfence.census import Census, Floats
 from ringfence.classes import Classes, Pairs, Roller
 from ringfence.errors import SpecError, listed
 from ringfence.kernels.fronts import (
@@ -28,7 +28,7 @@ from ringfence.kernels.fronts import (
     judge_nodes,
     number_cells,
 )
-from ringfence.metrics import CELL_LOSSES, hdm_tallies, metric
+from ringfence.metrics import CELL_LOSSES, hdm_tallies, metric, rows_outside
 from ringfence.recoding import Recoding
 from ringfence.search.lattice import level_spaces
 from ringfence.search.methods import row_limit
@@ -242,7 +242,7 @@ def _savings(name: str, census: Census, spaces: Sequence[Sequence[Recoding]]) ->
     if name == "hdm":
         weights = [quasi.weight / sum(q.weight for q in census.quasi) for quasi in census.quasi]
         return [
-            [weight * _rows_outside(quasi, recoding) for recoding in space]
+            [weight * rows_outside(quasi, recoding) for recoding in space]
             for quasi, space, weight in zip(census.quasi, spaces, weights, strict=True)
         ]
     loss = CELL_LOSSES[name]
@@ -251,12 +251,3 @@ def _savings(name: str, census: Census, spaces: Sequence[Sequence[Recoding]]) ->
         [weight / sum(weights) * (1 - loss.of(quasi, recoding)) / census.rows for recoding in space]
         for quasi, space, weight in zip(census.quasi, spaces, weights, strict=True)
     ]
-
-
-def _rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
-    """Return for each leaf how many rows are not in its block; 1 where all rows have one value, which costs nothing."""
-    if quasi.occurring == 1:
-        return np.ones(quasi.hierarchy.leaves)
-    inside = np.bincount(recoding.blocks, quasi.rows, quasi.hierarchy.leaves)[recoding.blocks]
-    outside: Floats = quasi.rows.sum() - inside
-    return outside
