@@ -68,7 +68,8 @@ def draw_speed(rows: Sequence[Row]) -> Chart:
     return layered(
         alt.Chart(data(small)).mark_point(size=60, color=RELEASE, strokeWidth=2, opacity=1).encode(x=x, y=y),
         alt.Chart(data(large)).mark_point(size=60, color=RELEASE, filled=True, opacity=1).encode(x=x, y=y),
-        alt.Chart(data(shown)).mark_text(dx=9, dy=9, align="left").encode(x=x, y=y, text="rows:N"),
+        alt.Chart(data(small)).mark_text(dx=-9, dy=-8, align="right").encode(x=x, y=y, text="rows:N"),
+        alt.Chart(data(large)).mark_text(dx=9, dy=9, align="left").encode(x=x, y=y, text="rows:N"),
         width=620,
         height=300,
     )
