@@ -9,6 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from ringfence.census import Census, counted_columns, take_census
+from ringfence.engine import ROWS, Engine
+from ringfence.spec import Spec
+
 COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
     *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class"),
@@ -61,3 +65,9 @@ def adult_attributes() -> dict[str, dict[str, object]]:
         name: {"role": "quasi", "hierarchy": {"file": f"{name}.csv"}} for name in QUASI
     }
     return {**quasi, "class": {"role": "insensitive"}}
+
+
+def count(source: Path | pa.Table, spec: Spec) -> Census:
+    """Return the census of a table or a file, as a job takes it."""
+    with Engine(spec.data) as engine:
+        return take_census(engine.count(engine.open(source, spec.data), counted_columns(spec)), spec, ROWS)

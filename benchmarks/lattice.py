@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow.csv
 
-from benchmarks.data import QUASI, adult_attributes, write_adult
+from benchmarks.data import QUASI, adult_attributes, count, write_adult
 from benchmarks.timing import best_seconds
-from ringfence.census import Census, counted_columns, take_census
-from ringfence.engine import ROWS, Engine
 from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -50,14 +48,8 @@ def _spec(source: Path, attributes: Any, privacy: Any, metric: str, suppression:
     return Spec(data={"source": source.name}, attributes=attributes, privacy=privacy, method=method).at(source.parent)
 
 
-def _census(spec: Spec) -> Census:
-    with Engine(spec.data) as engine:
-        rows = engine.open(spec.locate(spec.data.source or ""), spec.data)
-        return take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
-
-
 def _timed(promise: str, spec: Spec, arx: float | None) -> dict[str, Any]:
-    census = _census(spec)
+    census = count(spec.locate(spec.data.source or ""), spec)
     search = decide(census, spec, Watch()).search
     assert search is not None
     seconds = best_seconds(lambda: decide(census, spec, Watch()))
@@ -76,7 +68,7 @@ def _timed(promise: str, spec: Spec, arx: float | None) -> dict[str, Any]:
 def _baseline(source: Path, folder: Path, attributes: Any, sample: int = 200) -> Iterator[dict[str, Any]]:
     """Judge a sample of nodes from the rows with numpy.unique: what every node would take, beside our search."""
     spec = _spec(source, attributes, {"k": 5}, "dm", 0.01)
-    census = _census(spec)
+    census = count(spec.locate(spec.data.source or ""), spec)
     table = pyarrow.csv.read_csv(source)
     columns = []
     for quasi in census.quasi:

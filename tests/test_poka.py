@@ -170,6 +170,18 @@ def test_poka_returns_true_points_none_of_which_dominates_another(
     assert agreement == Agreement(len(right) / len(exact.points), len(right) / len(front.points))
 
 
+@given(case=cases(sensitive=1), metric=METRICS, suppression=SUPPRESSION)
+def test_k_never_falls_and_loss_only_if_rows_are_suppressed(case: Case, metric: str, suppression: float) -> None:
+    census = Case(case.table, full_spec(case, metric, suppression, 1)).census
+    nodes = nodes_of(census, metric, suppression)
+    for levels, finer in nodes.items():
+        for a, height in enumerate(census.heights):
+            if levels[a] < height:
+                coarser = nodes[*levels[:a], levels[a] + 1, *levels[a + 1 :]]
+                assert coarser.k >= finer.k
+                assert finer.suppressed or coarser.loss >= finer.loss or same(coarser.loss, finer.loss)
+
+
 @given(case=cases(sensitive=1), metric=METRICS)
 def test_careful_poka_is_exact_if_it_descends_to_the_bottom_and_nothing_is_suppressed(case: Case, metric: str) -> None:
     spec = full_spec(case, metric, 0.0, 1)

@@ -2,8 +2,8 @@
 
 The search starts at the coarsest node and goes from each node it finds, the *base*, to the next: the one with the
 largest smaller k and a smaller loss. It descends a few levels below the base, and climbs from there as long as k and
-loss stay below the base's. That takes k and loss never to fall from a node to a coarser one. With suppression they may,
-and nodes of the front can be missed; `recall_precision` says how many were.
+loss stay below the base's. That takes k and loss never to fall from a node to a coarser one. With suppression loss may,
+and nodes of the front can be missed; `recall_precision` says how many were, docs/papers/frontier how many on Adult.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -146,7 +146,7 @@ class _Search:
         self.lists = _Lists()
 
     def evaluate(self, levels: Levels) -> Point:
-        """Return a node at the largest k that it can have."""
+        """Return what a node offers, looked up if it was not before."""
         if levels not in self.evaluated:
             self.evaluated[levels] = node_point(self.ledger, self.ledger.look_up(levels))
             self.watch.tick(None)
