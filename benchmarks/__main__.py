@@ -11,7 +11,7 @@ import sys
 from benchmarks.data import data_folder
 
 NAMES = ["lattice", "frontier", "job", "audit"]
-PAPERS = ["papers.frontier"]
+PAPERS = ["papers.frontier", "papers.schemes"]
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def plan() -> GlobalPlan:
-    return rf.anonymize(OLD, SPEC).plan
+    return rf.anonymize(OLD, SPEC).decision.recoding
 
 
 def test_new_rows_become_what_the_plan_says_and_what_fails_goes(plan: GlobalPlan) -> None:

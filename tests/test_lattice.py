@@ -136,7 +136,7 @@ def test_a_search_cut_short_certifies_a_bound_below_the_optimum(
 @given(case=cases())
 def test_k_1_changes_nothing(case: Case) -> None:
     decision = decide(case.census, with_parts(case.spec, privacy={"k": 1}), Watch())
-    assert all(column.changes_nothing for column in decision.plan.columns.values())
+    assert all(column.changes_nothing for column in decision.recoding.columns.values())
     assert decision.plan.suppressed_rows == 0
 
 

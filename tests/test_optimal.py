@@ -231,7 +231,7 @@ def questions(draw: st.DrawFn, metrics: Sequence[str] = METRICS, *, most: int = 
 
 def labels_of(decision: Decision) -> list[tuple[str | None, ...]]:
     """What each leaf of each attribute is published as."""
-    return [column.labels for column in decision.plan.columns.values()]
+    return [column.labels for column in decision.recoding.columns.values()]
 
 
 class Bench:
@@ -276,7 +276,7 @@ def check_optimum(question: Question, best: Release | None, search: str) -> None
     assert decision.search.bound == decision.search.cost
     assert decision.metrics[spec.method.metric] == pytest.approx(float(best.cost), rel=1e-9, abs=1e-12)
     if search != "auto":  # which takes any of several that cost the same
-        assert decision.plan.suppressed_rows == decision.metrics["suppressed"] == best.suppressed
+        assert decision.recoding.suppressed_rows == decision.metrics["suppressed"] == best.suppressed
         assert labels_of(decision) == [choice.labels for choice in best.choices]
 
 
@@ -299,7 +299,7 @@ def test_both_ways_return_the_very_same_plan(question: Question) -> None:
     plans: list[GlobalPlan | None] = []
     for search in ("bottom-up", "top-down"):
         try:
-            plans.append(replace(decide(question.census, question.spec_for(search), Watch()).plan, spec=""))
+            plans.append(replace(decide(question.census, question.spec_for(search), Watch()).recoding, spec=""))
         except Unsatisfiable:
             plans.append(None)
     assert plans[0] == plans[1]
@@ -318,7 +318,7 @@ def test_the_order_of_rows_changes_nothing(case: Case, k: int, data: st.DataObje
         for search in ("bottom-up", "top-down"):
             try:
                 decision = decide(question.census, question.spec_for(search), Watch())
-                outcomes.append((decision.plan, decision.metrics))
+                outcomes.append((decision.recoding, decision.metrics))
             except Unsatisfiable as error:
                 outcomes.append(str(error))
     assert outcomes[:2] == outcomes[2:]
@@ -330,8 +330,8 @@ def test_k_1_changes_nothing_in_any_scheme(case: Case, name: str) -> None:
         if all(scheme in schemes_for(q, case.spec.attributes[q.name].order) for q in case.census.quasi):
             question = ask(case, [scheme] * len(case.census.quasi), {"k": 1}, name, 1.0)
             decision = decide(question.census, question.spec_for("bottom-up"), Watch())
-            assert all(column.changes_nothing for column in decision.plan.columns.values())
-            assert decision.plan.suppressed_rows == 0
+            assert all(column.changes_nothing for column in decision.recoding.columns.values())
+            assert decision.recoding.suppressed_rows == 0
 
 
 # Techniques
@@ -563,14 +563,14 @@ def test_the_penalties_of_section_4() -> None:
     work = ["inc"] * 50 + ["not inc"] * 200 + ["private"] * 750
     decision = answer({"work": work}, {}, k=100, scheme="set", metric="hdm")
     assert decision.metrics["hdm"] == pytest.approx(50 * 4 / 19 + 200 * 1 / 16)
-    assert decision.plan.columns["work"].labels == ("{inc, not inc}", "{inc, not inc}", "private")
+    assert decision.recoding.columns["work"].labels == ("{inc, not inc}", "{inc, not inc}", "private")
 
 
 def test_equal_costs_are_decided_by_the_smallest_shifts() -> None:
     for search in ("bottom-up", "top-down"):
         decision = answer({"x": list("abcd")}, {}, scheme="set", search=search)
         # {a, b}, {c, d}: (0, 1, 0, 1); {a, c}, {b, d}: (0, 0, 2, 2); {a, d}, {b, c}: (0, 0, 1, 3)
-        assert decision.plan.columns["x"].labels == ("{a, d}", "{b, c}", "{b, c}", "{a, d}")
+        assert decision.recoding.columns["x"].labels == ("{a, d}", "{b, c}", "{b, c}", "{a, d}")
         assert decision.metrics["dm"] == 8
 
 
@@ -581,12 +581,12 @@ JOBS = {"health": ["nurse", "doctor"], "other": ["cook", "judge"]}
 def test_plans_carry_ranges_sets_and_the_labels_of_nodes(search: str) -> None:
     rows: dict[str, list[Any]] = {"age": [20, 34, 50, 50], "job": ["nurse", "doctor", "cook", "cook"]}
     attributes = {"age": {"order": "numeric", "scheme": "ordered"}, "job": {"hierarchy": {"tree": JOBS}}}
-    plan = answer(rows, attributes, scheme="set", search=search).plan
+    plan = answer(rows, attributes, scheme="set", search=search).recoding
     assert plan.columns["age"].labels == ("[20, 34]", "[20, 34]", "50")
     assert plan.columns["job"].labels == ("health", "health", "cook", "judge")
     assert plan.columns["age"].level is None
     assert not plan.levels
-    everything = answer(rows, attributes, k=3, scheme="guided-set", search=search).plan
+    everything = answer(rows, attributes, k=3, scheme="guided-set", search=search).recoding
     assert {*everything.columns["age"].labels} == {*everything.columns["job"].labels} == {"*"}
 
 

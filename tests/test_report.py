@@ -77,7 +77,7 @@ TINY_SPEC = rf.Spec(
 def tiny() -> tuple[Published, GlobalPlan]:
     """Seven people by decade, towns hidden: classes of three, of three, and of one that is dropped."""
     census = count(TINY, TINY_SPEC)
-    plan = decide(census, TINY_SPEC, Watch()).plan
+    plan = decide(census, TINY_SPEC, Watch()).recoding
     return published(census, plan), plan
 
 
@@ -160,15 +160,15 @@ def published_labels(census: Census, plan: GlobalPlan) -> list[tuple[tuple[str |
 @given(cases(sensitive=1))
 def test_classes_and_marginals_as_defined(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2}, method={"keep_suppressed": True})
-    released = published(census, decision.plan)
+    released = published(census, decision.recoding)
     sizes: Counter[tuple[str | None, ...]] = Counter()
     after: list[Counter[int]] = [Counter() for _ in census.quasi]
-    for labels, rows, suppressed in published_labels(census, decision.plan):
-        if suppressed and not decision.plan.masked:
+    for labels, rows, suppressed in published_labels(census, decision.recoding):
+        if suppressed and not decision.recoding.masked:
             continue
         sizes[("*",) * len(labels) if suppressed else labels] += rows
         for a, (name, label) in enumerate(zip(census.names, labels, strict=True)):
-            column = decision.plan.columns[name].labels
+            column = decision.recoding.columns[name].labels
             leaves = [leaf for leaf, other in enumerate(column) if suppressed or other == label]
             for leaf in leaves:
                 after[a][leaf] += rows / len(leaves)  # type: ignore[assignment]
@@ -185,7 +185,7 @@ def test_classes_are_those_of_the_released_table() -> None:
     release = rf.anonymize(table, spec)
     quasi = spec.of_role("quasi")
     sizes = Counter(tuple(row.values()) for row in release.table.select(quasi).to_pylist())
-    released = published(count(table.select(quasi), spec), release.plan)
+    released = published(count(table.select(quasi), spec), release.decision.recoding)
     assert release.metrics["suppressed"] > 0
     assert sorted(released.sizes.tolist()) == sorted(sizes.values())
     assert released.rows == release.audit.measured["rows"]
@@ -195,7 +195,7 @@ def test_classes_are_those_of_the_released_table() -> None:
 @given(cases())
 def test_losses_of_attributes_make_up_the_general_loss(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2})
-    losses = attribute_losses(published(census, decision.plan), decision.plan)
+    losses = attribute_losses(published(census, decision.recoding), decision.recoding)
     weights = [quasi.weight for quasi in census.quasi]
     mean = sum(losses[quasi.name] * quasi.weight for quasi in census.quasi) / sum(weights)
     assert mean == pytest.approx(decision.metrics["glm"])
@@ -223,13 +223,13 @@ def cramers_v(pairs: Counter[tuple[Any, Any]], most: float | None = None) -> tup
 @given(cases(sensitive=1, max_rows=40))
 def test_associations_as_defined(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2})
-    labels = published_labels(census, decision.plan)
+    labels = published_labels(census, decision.recoding)
     part = census.sensitive[0]
     rows: list[tuple[tuple[Any, ...], tuple[Any, ...], int, bool]] = []
     for home, value, weight in zip(part.tuples.tolist(), part.values.tolist(), part.weights.tolist(), strict=True):
         rows.append(((*census.codes[home].tolist(), value), (*labels[home][0], value), weight, labels[home][2]))
     names = [*census.names, part.name]
-    found = {pair.names: pair for pair in associations(published(census, decision.plan))}
+    found = {pair.names: pair for pair in associations(published(census, decision.recoding))}
     assert len(found) == len(names) * (len(names) - 1) // 2
     for a, b in itertools.combinations(range(len(names)), 2):
         before: Counter[tuple[Any, Any]] = Counter()
@@ -247,7 +247,7 @@ def test_associations_as_defined(case: Case) -> None:
 @given(cases(sensitive=2, max_rows=30))
 def test_queries_as_defined(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2}, method={"keep_suppressed": True})
-    released, labels = published(census, decision.plan), published_labels(census, decision.plan)
+    released, labels = published(census, decision.recoding), published_labels(census, decision.recoding)
     workload = run_workload(released, queries=40)
     for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
         if query.beside is None:
@@ -260,9 +260,9 @@ def test_queries_as_defined(case: Case) -> None:
         for home, weight in rows:
             true += weight * all(wanted[census.codes[home, a]] for a, wanted in query.wanted.items())
             _, _, suppressed = labels[home]
-            share = 0.0 if suppressed and not decision.plan.masked else 1.0
+            share = 0.0 if suppressed and not decision.recoding.masked else 1.0
             for a, wanted in query.wanted.items():
-                column = decision.plan.columns[census.names[a]].labels
+                column = decision.recoding.columns[census.names[a]].labels
                 block = [
                     w for w, label in zip(wanted, column, strict=True) if suppressed or label == labels[home][0][a]
                 ]

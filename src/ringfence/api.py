@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from ringfence.census import Census
     from ringfence.draft import Draft
     from ringfence.engine import Engine
+    from ringfence.group_plan import GroupPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
+    from ringfence.search.boundaries import Explanation
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
-LATER = {"partition", "homogeneous", "representation", "effort", "ties", "max_group"}
+LATER = {"partition", "homogeneous", "representation", "effort"}
 """Keys of methods that are not there yet."""
 
 
@@ -42,7 +44,7 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
 
     @property
-    def plan(self) -> "GlobalPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
 
@@ -63,9 +65,23 @@ class Release:
 
     def report(self) -> "Report":
         """Return a page for the people who answer for the release. May show values of the original."""
+        from ringfence.group_plan import GroupPlan
         from ringfence.report import build_report
 
+        if isinstance(self.plan, GroupPlan):
+            raise SpecError(f"a report of method.name = {self.spec.method.name!r} is not there yet")
         return build_report(self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete)
+
+    def explain(self) -> "Explanation":
+        """Say which rows no method could publish within the boundaries, and what other boundaries would change.
+
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary.
+        """
+        from ringfence.search.boundaries import explain_suppression
+        from ringfence.search.methods import least_values
+
+        least = [least_values(self.spec, part.name) for part in self.census.sensitive]
+        return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
 
     def save(self, folder: str | Path, file_format: str = "csv", *, report: bool = True, plots: bool = False) -> Path:
         """Write the release into a folder: what may be published under `public`, what may not under `private`.
@@ -356,7 +372,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     """Refuse what later versions will do, naming it."""
     method, privacy, data = spec.method, spec.privacy, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels"),
+        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster"),
         f"method.search = {method.search!r}": method.search not in ("auto", "bottom-up", "top-down"),
         "privacy.m": privacy.m is not None,
         "data.entity": data.entity is not None,
@@ -369,10 +385,13 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal and levels, with privacy.k, l, p and t"
+                f"{what} is not there yet; there are: the methods optimal, levels and cluster, with privacy.k, l, p"
+                " and t"
             )
     if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    if method.name == "cluster":
+        _check_cluster(spec)
     quasi = spec.of_role("quasi")
     if not quasi:
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
@@ -383,3 +402,14 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
                 f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
                 " scheme = 'ordered' or 'set', which need none"
             )
+
+
+def _check_cluster(spec: Spec) -> None:
+    """Refuse what clusters cannot promise."""
+    for part in spec.diversities():
+        if part.kind != "distinct":
+            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method 'cluster' promises k, p and distinct l")
+    if spec.closenesses():
+        raise SpecError("privacy.t: the method 'cluster' promises k, p and distinct l; allowed: no t")
+    if spec.method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'cluster' drops the rows that it suppresses")

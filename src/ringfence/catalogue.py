@@ -4,6 +4,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
     "methods": {
         "optimal": "the cheapest recoding of a scheme, proven",
         "levels": "publish at the levels you name",
+        "cluster": "groups of similar rows within boundaries, each published as the lowest labels that cover it",
     },
     "schemes": {
         "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",

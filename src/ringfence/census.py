@@ -45,11 +45,13 @@ class Quasi:
 
 @dataclass(frozen=True, eq=False)
 class Sensitive:
-    """A sensitive attribute: pairs (tuple, value) with their numbers of rows, and the place of each value in its
-    order."""
+    """A sensitive attribute: pairs (tuple, value) with their numbers of rows, which raw value is which leaf, and the
+    place of each value in its order."""
 
     name: str
     hierarchy: Hierarchy
+    raw: pa.Array
+    raw_leaves: Ints
     ranks: Ints
     tuples: Ints
     values: Ints
@@ -219,12 +221,14 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
 
 
 def _sensitive(name: str, column: tuple[Domain, Ints, pa.Array], tuple_of: Longs, weights: Longs) -> Sensitive:
-    domain, values, _ = column
+    domain, values, raw = column
     rows = np.stack([tuple_of, values], axis=1)
     example, pair_of = distinct_rows(rows, [len(tuple_of), domain.hierarchy.leaves])
     return Sensitive(
         name=name,
         hierarchy=domain.hierarchy,
+        raw=raw,
+        raw_leaves=domain.leaves,
         ranks=domain.ranks,
         tuples=rows[example, 0].astype(np.int32),
         values=rows[example, 1].astype(np.int32),

@@ -95,16 +95,21 @@ def run(
     output: Out,
     report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
     plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say which rows boundaries cost, and which ones.")] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
         release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener)
+    explanation = release.explain() if explain else None
     if json_:
-        _print_json(_release_json(release))
-    else:
-        _show_release(release)
+        told = {} if explanation is None else {"explanation": asdict(explanation)}
+        _print_json(_release_json(release) | told)
+        return
+    _show_release(release)
+    if explanation is not None:
+        print("\n" + "\n".join(explanation.sentences))
 
 
 @app.command()
@@ -262,8 +267,11 @@ def _show_release(release: api.Release) -> None:
     rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in release.plan.columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
-        recoding = release.spec.scheme_of(name) if column.level is None else f"level {column.level}"
-        recoding = "as it is" if column.changes_nothing else recoding
+        method = release.spec.method
+        kind = release.spec.scheme_of(name) if method.name == "optimal" else method.name
+        recoding: str = kind if column.level is None else f"level {column.level}"
+        if column.changes_nothing:
+            recoding = "as it is"
         rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3])))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:

@@ -16,12 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
+from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
+    CODE,
     FAILING,
+    KEY,
     LABEL,
+    PLACE,
     RAW,
     ROWS,
+    SHARE,
+    TURN,
     as_arrow,
     csv_columns,
     read_ipc,
@@ -127,9 +133,47 @@ class Engine:
             else:
                 rows = self._relabel(rows, name, relabel)
         rows = self._suppress(rows.select(*columns), plan)
-        # The order of the input must not show: it is drawn anew, from the operating system's entropy.
-        self._duckdb.execute("SELECT setseed(?)", [SystemRandom().uniform(-1, 1)])
+        self._reseed()
         return rows.order_by(ibis.random())
+
+    def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
+        """Return the release: `columns` of the rows, in the groups and under the labels that the plan says, in random
+        order.
+
+        Every row gets the number of its combination, and within it a random place; from the place follows its group.
+        Rows with a place beyond all groups are suppressed.
+        """
+        for name in plan.complete:
+            rows = rows.filter(rows[name].notnull())
+        self._reseed()
+        rows = rows.mutate(ibis.row_number().over(order_by=ibis.random()).name(PLACE))
+        for name, (raw, codes) in plan.codes.items():
+            lookup = self._register(pa.table({RAW: raw, f"{name} {CODE}": codes}))
+            same = rows[name].identical_to(lookup[RAW]) if raw.null_count else rows[name] == lookup[RAW]
+            rows = rows.inner_join(lookup, [same]).drop(RAW)
+        keys = self._register(plan.combinations.rename_columns([f"{n} {KEY}" for n in plan.combinations.column_names]))
+        rows = rows.inner_join(keys, [rows[f"{name} {CODE}"] == keys[f"{name} {KEY}"] for name in plan.codes])
+        combination = rows[f"{COMBINATION} {KEY}"]
+        turn = ibis.row_number().over(group_by=combination, order_by=rows[PLACE])
+        rows = rows.mutate(turn.name(TURN))
+        shares = self._register(plan.shares.rename_columns([f"{n} {SHARE}" for n in plan.shares.column_names]))
+        rows = rows.inner_join(
+            shares,
+            [
+                rows[f"{COMBINATION} {KEY}"] == shares[f"{COMBINATION} {SHARE}"],
+                rows[TURN] >= shares[f"{FIRST} {SHARE}"],
+                rows[TURN] < shares[f"{STOP} {SHARE}"],
+            ],
+        )
+        labels = self._register(plan.labels.rename_columns([f"{n} {LABEL}" for n in plan.labels.column_names]))
+        rows = rows.inner_join(labels, [rows[f"{GROUP} {SHARE}"] == labels[f"{GROUP} {LABEL}"]])
+        published = [name for name in plan.labels.column_names if name != GROUP]
+        rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
+        return rows.select(*columns).order_by(ibis.random())
+
+    def _reseed(self) -> None:
+        """Draw all that is random anew, from the operating system's entropy: the order of the input must not show."""
+        self._duckdb.execute("SELECT setseed(?)", [SystemRandom().uniform(-1, 1)])
 
     def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
         lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))

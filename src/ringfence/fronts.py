@@ -77,7 +77,7 @@ class Frontier:
             method = method.model_copy(update={"suppression": 0.0})
         spec = self.spec.model_copy(update={"privacy": privacy, "method": method})
         recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
-        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).plan
+        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).recoding
 
     def plot(self) -> "FrontPicture":
         """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""

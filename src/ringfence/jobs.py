@@ -67,6 +67,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.census import counted_columns, take_census
         from ringfence.engine import ROWS
+        from ringfence.group_plan import GroupPlan, regrouping
         from ringfence.plan import rewrite
         from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
@@ -76,7 +77,10 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        changes, evidence = rewrite(decision.plan, census), _with_evidence(engine, rows, spec, census)
+        if isinstance(decision.plan, GroupPlan):
+            released = engine.regroup(rows, regrouping(decision.plan, census), columns)
+            return Made(released, list(decision.plan.columns), decision, census)
+        changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
         return _made(engine, rows, columns, decision, changes, evidence)
 
     return decide_on
@@ -93,7 +97,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
 
         counted = engine.count(rows, counted_columns(spec))
         reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        changes = rewrite(reused.decision.plan, reused.census, reused.unknown)
+        changes = rewrite(reused.decision.recoding, reused.census, reused.unknown)
         return _made(engine, rows, columns, reused.decision, changes, reused.census)
 
     return decide_on

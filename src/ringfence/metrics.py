@@ -21,10 +21,12 @@ import numpy as np
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.classes import Classes, Roller
 from ringfence.errors import SpecError
+from ringfence.groups import Groups
+from ringfence.hierarchy import Ints
 from ringfence.kernels.diversity import majorities
 from ringfence.kernels.sums import failing_cells, failing_rows, failing_savings, squares, squares_from, squares_gained
 from ringfence.models import Promise
-from ringfence.recoding import Recoding
+from ringfence.recoding import Recoding, by_nodes
 from ringfence.spec import Spec
 
 Loss = Callable[[Quasi, Recoding], Floats]
@@ -320,6 +322,32 @@ def metric(name: str, spec: Spec, census: Census, roller: Roller, least: int) ->
     loss = CELL_LOSSES[name]
     weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
     return CellMetric(census, roller, loss.of, weights, scale=1 / census.rows)
+
+
+def measure_groups(census: Census, spec: Spec, groups: Groups, nodes: Ints) -> dict[str, float]:
+    """Return every metric of a release of groups, `nodes[g, a]` what group g is published as in attribute a.
+
+    Groups that are published alike are one class. `hdm` is about partitions of values, which groups do not have.
+    """
+    lost = int(groups.suppressed.sum())
+    alike, home = np.unique(nodes, axis=0, return_inverse=True)
+    sizes = np.bincount(home.reshape(-1), groups.sizes, minlength=len(alike)).astype(np.int64)
+    values: dict[str, float] = {
+        "dm": int((sizes**2).sum()) + census.rows * lost,
+        "aecs": census.rows / (len(sizes) * (spec.privacy.k or 1)),
+    }
+    for name, loss in CELL_LOSSES.items():
+        weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
+        total = float(lost)
+        for a, (quasi, weight) in enumerate(zip(census.quasi, weights, strict=True)):
+            cell = np.zeros(len(quasi.hierarchy.labels))
+            for node in np.unique(alike[:, a]).tolist():
+                leaves = np.arange(quasi.hierarchy.leaves, dtype=np.int32)
+                leaves[quasi.hierarchy.first[node] : quasi.hierarchy.stop[node]] = node
+                cell[node] = loss.of(quasi, by_nodes(quasi.hierarchy, leaves))[quasi.hierarchy.first[node]]
+            total += weight / sum(weights) * float(sizes @ cell[alike[:, a]])
+        values[name] = total / census.rows
+    return {**values, "rows": census.rows - lost, "suppressed": lost, "classes": len(sizes)}
 
 
 def cell_losses(name: str, census: Census) -> tuple[Loss, ...]:

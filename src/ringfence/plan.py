@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +63,59 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True)
-class GlobalPlan:
+class SavedPlan:
+    """What all kinds of plan share: how they are saved and loaded."""
+
+    kind: ClassVar[str]
+
+    def dumps(self) -> str:
+        """Return the plan as JSON."""
+        return json.dumps({"format": FORMAT, "kind": self.kind, **asdict(self)}, ensure_ascii=False, indent=1)
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """Read a plan from JSON; a plan of another format, or a damaged one, is refused."""
+        try:
+            found = json.loads(text)
+            written = (found.pop("format"), found.pop("kind"))
+            if written != (FORMAT, cls.kind):
+                raise DataError(f"this is a plan of another format or kind, {written}; allowed: {(FORMAT, cls.kind)}")
+            plan: Self = TypeAdapter(cls).validate_json(json.dumps(found), strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise DataError(f"this plan is damaged: {where}: {first['msg']}") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DataError(
+                "this is not a plan, or a damaged one: it is not the JSON that a plan is saved as"
+            ) from None
+        return plan
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a JSON file."""
+        Path(path).write_text(self.dumps(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a plan from a JSON file."""
+        try:
+            return cls.loads(Path(path).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise DataError(f"there is no plan at {str(path)!r}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot read the plan {str(path)!r}: {error}") from None
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of saved plans."""
+        schema = TypeAdapter(cls).json_schema()
+        schema["properties"] = {"format": {"const": FORMAT}, "kind": {"const": cls.kind}, **schema["properties"]}
+        schema["required"] = ["format", "kind", *schema["required"]]
+        return schema
+
+
+@dataclass(frozen=True)
+class GlobalPlan(SavedPlan):
     """Recode each value the same way everywhere, and suppress the classes that fail.
 
     `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
@@ -71,6 +123,7 @@ class GlobalPlan:
     not miss a value, if it is to be published at all. `spec` is the specification that the plan keeps, self-contained.
     """
 
+    kind: ClassVar[str] = "global"
     columns: Mapping[str, ColumnPlan]
     suppressed: tuple[tuple[int, ...], ...]
     suppressed_rows: int
@@ -91,51 +144,6 @@ class GlobalPlan:
     def levels(self) -> dict[str, int]:
         """The level of each attribute whose scheme has levels."""
         return {name: column.level for name, column in self.columns.items() if column.level is not None}
-
-    def dumps(self) -> str:
-        """Return the plan as JSON."""
-        return json.dumps({"format": FORMAT, "kind": "global", **asdict(self)}, ensure_ascii=False, indent=1)
-
-    @classmethod
-    def loads(cls, text: str) -> "GlobalPlan":
-        """Read a plan from JSON; a plan of another format, or a damaged one, is refused."""
-        try:
-            found = json.loads(text)
-            written = (found.pop("format"), found.pop("kind"))
-            if written != (FORMAT, "global"):
-                raise DataError(f"this is a plan of another format or kind, {written}; allowed: {(FORMAT, 'global')}")
-            plan: GlobalPlan = TypeAdapter(cls).validate_json(json.dumps(found), strict=True)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise DataError(f"this plan is damaged: {where}: {first['msg']}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise DataError(
-                "this is not a plan, or a damaged one: it is not the JSON that a plan is saved as"
-            ) from None
-        return plan
-
-    def save(self, path: str | Path) -> None:
-        """Write the plan to a JSON file."""
-        Path(path).write_text(self.dumps(), encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | Path) -> "GlobalPlan":
-        """Read a plan from a JSON file."""
-        try:
-            return cls.loads(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise DataError(f"there is no plan at {str(path)!r}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot read the plan {str(path)!r}: {error}") from None
-
-    @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of saved plans."""
-        schema = TypeAdapter(cls).json_schema()
-        schema["properties"] = {"format": {"const": FORMAT}, "kind": {"const": "global"}, **schema["properties"]}
-        schema["required"] = ["format", "kind", *schema["required"]]
-        return schema
 
     def _fate(self) -> str:
         fate = "masked" if self.masked else "dropped"
@@ -206,14 +214,17 @@ def rewrite(plan: GlobalPlan, census: Census, unknown: Mapping[str, pa.Array] = 
 
 def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
     """Return what each leaf is published as: text where the column is generalized, else a value of its type."""
+    return typed_leaves(quasi) if column.changes_nothing else pa.array(column.labels, pa.string())
+
+
+def typed_leaves(quasi: Quasi) -> pa.Array:
+    """Return each leaf as a value of its column's type."""
     raw = quasi.raw.type
-    if not column.changes_nothing:
-        return pa.array(column.labels, pa.string())
     if any(isinstance(key, dt.date) for key in quasi.keys):
         days = pa.array(quasi.keys, pa.date32())
         return days.cast(raw) if pa.types.is_timestamp(raw) else days
     if pa.types.is_string(raw) or pa.types.is_large_string(raw):
-        return _numbers(quasi.keys) or pa.array(column.labels, raw)
+        return _numbers(quasi.keys) or pa.array(quasi.hierarchy.labels[: quasi.hierarchy.leaves], raw)
     position = np.full(quasi.hierarchy.leaves, -1)
     position[quasi.raw_leaves] = np.arange(len(quasi.raw))
     return quasi.raw.take(pa.array(position, mask=position < 0))

@@ -25,6 +25,7 @@ from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError, SpecError
+from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
 from ringfence.search.methods import Decision
 from ringfence.search.progress import SearchResult
@@ -86,7 +87,7 @@ def publish(
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
             _portable(spec).dump(staged / "private/spec.toml")
-            if report or plots:
+            if (report or plots) and not isinstance(decision.plan, GroupPlan):
                 from ringfence.report import build_report
 
                 page = build_report(census, decision, verdict, spec, incomplete=census.incomplete)
@@ -198,7 +199,7 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
     }
 
 
-def _fate(plan: GlobalPlan, spec: Spec) -> str:
+def _fate(plan: GlobalPlan | GroupPlan, spec: Spec) -> str:
     if plan.suppressed_rows == 0:
         return "none"
     if plan.masked:

@@ -19,8 +19,20 @@ from ringfence.spec import Data
 Longs = npt.NDArray[np.int64]
 
 OWN = "7b1f6c9e"
-ROWS, POSITION, RAW, LABEL, FAILING = (
-    f"{OWN} {name}" for name in ("number of rows", "position", "as read", "as published", "fails")
+ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE = (
+    f"{OWN} {name}"
+    for name in (
+        "number of rows",
+        "position",
+        "as read",
+        "as published",
+        "fails",
+        "code",
+        "key",
+        "place",
+        "turn",
+        "share",
+    )
 )
 """Names of columns that the engine adds to those of the data, with a mark that no data has."""
 

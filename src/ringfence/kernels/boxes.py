@@ -246,11 +246,9 @@ def best_runs(alone: Floats, merged: Longs, costs: Floats, choice: Longs) -> flo
     best = np.full(size + 1, np.inf)
     best[0] = 0.0
     for end in range(1, size + 1):
-        choice[end] = end - 1
-        best[end] = best[end - 1] + alone[end - 1]
-        for start in range(end - 1):
-            cost = best[start] + costs[merged[start, end - 1]]
-            if cost < best[end]:
+        for start in range(end):  # of equals, the shorter run
+            cost = best[start] + (alone[start] if start == end - 1 else costs[merged[start, end - 1]])
+            if cost <= best[end]:
                 best[end], choice[end] = cost, start
     return float(best[size])
 
@@ -270,11 +268,13 @@ def best_sets(alone: Floats, merged: Longs, costs: Floats, choice: Longs) -> flo
         while not whole >> lowest & 1:
             lowest += 1
         rest = whole ^ (1 << lowest)
-        best[whole], choice[whole] = best[rest] + alone[lowest], 1 << lowest
         part = rest
-        while part:
-            cost = best[rest ^ part] + costs[merged[part | 1 << lowest]]
-            if cost < best[whole]:
-                best[whole], choice[whole] = cost, part | 1 << lowest
+        while True:  # of equals, the smaller set
+            block = part | 1 << lowest
+            cost = best[rest ^ part] + (costs[merged[block]] if part else alone[lowest])
+            if cost <= best[whole]:
+                best[whole], choice[whole] = cost, block
+            if part == 0:
+                break
             part = (part - 1) & rest
     return float(best[(1 << size) - 1])

@@ -59,16 +59,16 @@ class Drawn:
 
 def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     """Compute the evidence and draw every chart of a report."""
-    released = evidence.published(census, decision.plan)
+    released = evidence.published(census, decision.recoding)
     drawn = Drawn(
         released=released,
-        losses=evidence.attribute_losses(released, decision.plan),
+        losses=evidence.attribute_losses(released, decision.recoding),
         marginals=evidence.marginals(released),
         pairs=evidence.associations(released),
         workload=run_workload(released),
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
-        column = decision.plan.columns[quasi.name]
+        column = decision.recoding.columns[quasi.name]
         if column.changes_nothing or _hidden(column):
             continue  # a sentence says it all
         title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(_labels(quasi, column), 'label')}"
@@ -168,7 +168,7 @@ def _template() -> jinja2.Template:
 
 def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, spec: Spec, incomplete: int) -> str:
     """Return the page as HTML."""
-    plan, metrics, released = decision.plan, decision.metrics, drawn.released
+    plan, metrics, released = decision.recoding, decision.metrics, drawn.released
     uniform = {found.name: found for found in evidence.uniformities(released)}
     return _template().render(
         source=Path(spec.data.source).name if spec.data.source else None,

@@ -25,10 +25,10 @@ from ringfence.census import Census
 from ringfence.classes import Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.metrics import Metric
-from ringfence.partitions import Partitions
+from ringfence.partitions import Partitions, renumbered
 from ringfence.search.bounding import Bounder, Contexts, Terms
 from ringfence.search.boxes import Box, Boxes, Part
-from ringfence.search.lattice import SLACK, impossible
+from ringfence.search.lattice import SAME, SLACK, impossible
 from ringfence.search.programs import MOST_BLOCKS, blocks_of
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spaces import Space
@@ -112,6 +112,7 @@ class AutoSearch:
                 raise Unsatisfiable(f"no release was found within method.time_limit = {self.watch.time_limit} seconds")
             coarsest = [space.coarsest for space in self.spaces]
             raise Unsatisfiable(impossible(self.census, self.roller, coarsest, self.terms.promise, self.terms.limit))
+        self._refine()
         total = prod(space.walk.count for space in self.spaces)
         return self.best.node, SearchResult(
             cost=self.best.cost,
@@ -164,7 +165,28 @@ class AutoSearch:
                 reached, tried = cost, 1
                 states[a] = state
         if reached < inf:
+            self._move_values(states, reached)
             self._consider(states)
+
+    def _move_values(self, states: list[Any], reached: float) -> None:
+        """Move single values of sets that are too large for a program to other blocks, while that is cheaper."""
+        bounder = self.bounders[self.eliminated]
+        for a, space in enumerate(self.spaces):
+            if a in self.bounders or not isinstance(space.walk, Partitions) or len(space.walk.branches) > 1:
+                continue
+            for value in range(len(states[a][0])):
+                for block in range(max(states[a][0]) + 2):
+                    if self.watch.expired() or block == states[a][0][value]:
+                        continue
+                    moved = renumbered([*states[a][0][:value], block, *states[a][0][value + 1 :]])
+                    boxes = [
+                        self.boxes[other].exactly((moved,) if other == a else states[other]) for other in bounder.others
+                    ]
+                    cost, state = bounder.bound(boxes, bounder.narrowed(boxes))
+                    self.watch.tick(self.best.cost if self.best else None)
+                    if state is not None and cost < reached * (1 - SLACK):
+                        reached = cost
+                        states[a], states[self.eliminated] = (moved,), state
 
     def _consider(self, states: Sequence[Any]) -> bool:
         """Judge a node exactly, and keep it if it is the best; return whether it is feasible."""
@@ -177,6 +199,29 @@ class AutoSearch:
         if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
             self.best = found
         return True
+
+    def _refine(self) -> None:
+        """Split what can be split at no cost: of equals, programs take the partition that merges less."""
+        for a in sorted(self.bounders):
+            assert self.best is not None, "there is something to refine"
+            bounder, before = self.bounders[a], self.best
+            states = [space.state(position) for space, position in zip(self.spaces, before.node, strict=True)]
+            boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
+            states[a] = bounder.bound(boxes, bounder.narrowed(boxes))[1]
+            self.best = None
+            if states[a] is None or not self._consider(states) or not self._finer(before):
+                self.best = before
+
+    def _finer(self, other: Answer) -> bool:
+        """Whether the best is as good as another answer, and merges less."""
+        assert self.best is not None, "it was just found"
+        if self.best.cost > other.cost * (1 + SAME) or self.best.suppressed > other.suppressed:
+            return False
+        blocks = [
+            sum(len({*space[position].blocks.tolist()}) for space, position in zip(self.spaces, node, strict=True))
+            for node in (self.best.node, other.node)
+        ]
+        return blocks[0] > blocks[1]
 
     # Proof
 
@@ -311,6 +356,11 @@ class AutoSearch:
     def _hopeless(self, bound: float) -> bool:
         """Whether nothing with this lower bound is cheaper than the best."""
         return bound == inf or (self.best is not None and bound >= self.best.cost * (1 - SLACK))
+
+
+def has_program(spaces: Sequence[Space]) -> bool:
+    """Whether some attribute can be eliminated, without which there is no such search."""
+    return min(blocks_of(space) for space in spaces) <= MOST_BLOCKS
 
 
 def _eliminated(spaces: Sequence[Space], sizes: Sequence[int]) -> int:

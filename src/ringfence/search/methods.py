@@ -11,12 +11,14 @@ from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, metric
+from ringfence.group_plan import GroupPlan, group_plan
+from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, measure_groups, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
-from ringfence.search.auto import AutoSearch
+from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
+from ringfence.search.cluster import cluster, diversity_weights
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
@@ -28,9 +30,15 @@ from ringfence.spec import Spec
 class Decision:
     """What is to be done, how well that was searched, and what it costs."""
 
-    plan: GlobalPlan
+    plan: GlobalPlan | GroupPlan
     search: SearchResult | None
     metrics: dict[str, float]
+
+    @property
+    def recoding(self) -> GlobalPlan:
+        """The plan of a method that recodes each value the same way everywhere."""
+        assert isinstance(self.plan, GlobalPlan), "a plan of groups recodes rows, not values"
+        return self.plan
 
 
 def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
@@ -56,7 +64,8 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     terms = Terms(
         models, limit, census.rows, cell_losses(spec.method.metric, census), full_loss(spec.method.metric, census)
     )
-    if spec.method.search == "auto" and spec.method.metric not in ("ce", "aecs") and terms.applies(census):
+    additive = spec.method.metric not in ("ce", "aecs")
+    if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
         node, result = AutoSearch(census, spaces, roller, loss, terms, watch).run()
     else:
         up = climbs(spaces, spec)
@@ -77,7 +86,40 @@ def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG0
     return decision_for(census, spec, promise(spec, census), levels, recodings, None)
 
 
-METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {"optimal": _optimal, "levels": _levels}
+def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Clusters of rows within boundaries, with p different values of every sensitive attribute."""
+    least = [least_values(spec, part.name) for part in census.sensitive]
+    given = [spec.attributes[part.name].diversity_weight for part in census.sensitive]
+    found = cluster(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=least,
+        weights=diversity_weights(census, given).tolist(),
+        ties=spec.method.ties,
+        max_group=spec.method.max_group,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    labels = {
+        quasi.name: [quasi.hierarchy.labels[node] for node in found.nodes[:, a].tolist()]
+        for a, quasi in enumerate(census.quasi)
+    }
+    complete = _complete_columns(census, spec)
+    plan = group_plan(census, found.groups, labels, complete, self_contained(spec).dumps())
+    return Decision(plan, found.search, measure_groups(census, spec, found.groups, found.nodes))
+
+
+def least_values(spec: Spec, name: str) -> int:
+    """Return how many different values of a sensitive attribute a class must have."""
+    asked = [int(part.value) for part in spec.diversities() if part.of == name]
+    return max([1, *asked, *([spec.privacy.p] if spec.privacy.p and name in spec.of_role("sensitive") else [])])
+
+
+METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
+    "optimal": _optimal,
+    "levels": _levels,
+    "cluster": _cluster,
+}
 
 
 def row_limit(spec: Spec, rows: int) -> int:

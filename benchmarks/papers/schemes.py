@@ -1,0 +1,169 @@
+"""Figs. 10 to 13 of Li and Li on Adult: two directions, six schemes, two losses, and what each technique saves.
+
+Li and Li: Towards optimal k-anonymization. Data and Knowledge Engineering 65, 2008, section 5. The page is
+docs/papers/schemes, the hierarchies are in schemes.toml beside this file.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from benchmarks.data import adult, count
+from benchmarks.papers.pages import Page, Row
+from benchmarks.papers.schemes_charts import draw_lines
+from ringfence.census import Census
+from ringfence.classes import Roller
+from ringfence.metrics import hdm_tallies, metric
+from ringfence.models import promise
+from ringfence.search.methods import decide
+from ringfence.search.optimal import Techniques, search_partitions
+from ringfence.search.progress import SearchResult, Watch
+from ringfence.spaces import Space
+from ringfence.spec import Spec
+
+SPEC = Path(__file__).with_suffix(".toml")
+ATTRIBUTES = ["age", "marital-status", "race", "sex", "workclass", "education"]
+FOUR = ATTRIBUTES[:4]
+SCHEMES = ["level", "cut", "guided-ordered", "guided-set", "ordered", "set"]
+NUMBERS = {"set": "ordered", "guided-set": "guided-ordered"}
+"""The scheme of age: the paper takes sets for categories, and runs for numbers."""
+
+KS = [2, 3, 5, 10, 15, 20]
+PATIENCE = 20.0  # seconds for one search
+
+OFF = Techniques(seeding=False, requeueing=False, best_first=False, rearranging=False)
+TECHNIQUES = {
+    "neither": OFF,
+    "seeding, re-queueing": replace(OFF, seeding=True, requeueing=True),
+    "rearranging": replace(OFF, best_first=True, rearranging=True),
+    "both": Techniques(),
+    "both, useless applicators kept": replace(Techniques(), useless=False),
+}
+
+
+def measure(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the figures of every experiment, and write them to the page with their pictures."""
+    page, rows = Page("schemes"), _rows(folder)
+    made: dict[str, list[dict[str, Any]]] = {}
+    for name, experiment in EXPERIMENTS.items():
+        made[name] = []
+        for row in page.table(name, experiment(rows)):
+            made[name].append(row)
+            yield row
+    page.picture(
+        "figure-10",
+        draw_lines(made["directions"], ["k", "attributes"], "seconds", "search"),
+        "Fig. 10: bottom-up and top-down",
+        "Left over k with four attributes, right over the number of attributes at k = 5.",
+    )
+    page.picture(
+        "figure-11",
+        draw_lines(made["schemes"], ["attributes", "k"], "seconds", "scheme"),
+        "Fig. 11: six schemes, bottom-up",
+        "Left over the number of attributes at k = 5, right over k with four attributes.",
+    )
+    page.picture(
+        "figure-12",
+        draw_lines(made["quality"], ["dm", "hdm"], "cost", "scheme"),
+        "Fig. 12: what each scheme loses at least",
+        "Left discernibility, right hierarchical discernibility, over k with four attributes.",
+    )
+    page.picture(
+        "figure-13",
+        draw_lines(made["techniques"], ["techniques"], "recodings judged", "techniques"),
+        "Fig. 13: what the techniques save",
+        "Ordered, bottom-up, four attributes, over k.",
+    )
+
+
+def _rows(folder: Path) -> pa.Table:
+    """Return the 30,162 complete rows, age in 15 bins of five years from 17."""
+    table = adult(folder)
+    bins = [(int(age) - 17) // 5 for age in table["age"].to_pylist()]
+    return table.set_column(table.column_names.index("age"), "age", pa.array(bins))
+
+
+def _spec(names: list[str], scheme: str, k: int, loss: str) -> Spec:
+    parts = Spec.load(SPEC).model_dump(by_alias=True, exclude_unset=True)
+    parts["attributes"] = {name: parts["attributes"][name] | {"scheme": scheme} for name in names}
+    parts["attributes"]["age"]["scheme"] = NUMBERS.get(scheme, scheme)
+    parts |= {"privacy": {"k": k}, "method": {"metric": loss}}
+    return Spec(**parts)
+
+
+def _census(rows: pa.Table, spec: Spec) -> Census:
+    return count(rows.select(list(spec.attributes)), spec)
+
+
+def _search(rows: pa.Table, spec: Spec, *, up: bool, techniques: Techniques | None = None) -> SearchResult:
+    """Search one way, for as long as there is patience."""
+    census = _census(rows, spec)
+    models, loss = promise(spec, census), spec.method.metric
+    spaces = [Space(quasi, spec.scheme_of(quasi.name)) for quasi in census.quasi]
+    roller = Roller(census, spaces, hdm_tallies(census) if loss == "hdm" else [])
+    return search_partitions(
+        census, spaces, roller, models, metric(loss, spec, census, roller, models.least),
+        limit=census.rows, watch=Watch(PATIENCE), up=up, techniques=techniques or Techniques(),
+    )[1]  # fmt: skip
+
+
+def _figures(result: SearchResult) -> Row:
+    return {
+        "seconds": round(result.seconds, 3),
+        "recodings judged": result.nodes,
+        "proven": "yes" if result.optimal else f"gap {result.gap:.1%}",
+    }
+
+
+def _directions(rows: pa.Table) -> Iterator[Row]:
+    """Fig. 10: both directions over k, and over the number of attributes at k = 5."""
+    for scheme in ("ordered", "set"):
+        for over, names, k in [
+            *(("k", FOUR, k) for k in KS),
+            *(("attributes", ATTRIBUTES[:n], 5) for n in (2, 3, 4, 5)),
+        ]:
+            for up in (True, False):
+                result = _search(rows, _spec(names, scheme, k, "dm"), up=up)
+                search = f"{scheme}, {'bottom-up' if up else 'top-down'}"
+                yield {"over": over, "search": search, "k": k, "attributes": len(names), **_figures(result)}
+
+
+def _schemes(rows: pa.Table) -> Iterator[Row]:
+    """Fig. 11: the six schemes bottom-up, over the number of attributes and over k."""
+    for scheme in SCHEMES:
+        for over, names, k in [
+            *(("attributes", ATTRIBUTES[:n], 5) for n in (2, 3, 4, 5)),
+            *(("k", FOUR, k) for k in KS),
+        ]:
+            result = _search(rows, _spec(names, scheme, k, "dm"), up=True)
+            yield {"over": over, "scheme": scheme, "k": k, "attributes": len(names), **_figures(result)}
+
+
+def _quality(rows: pa.Table) -> Iterator[Row]:
+    """Fig. 12: the optimum of each scheme over k, for both losses, by `auto`."""
+    for loss in ("dm", "hdm"):
+        for scheme in SCHEMES:
+            for k in KS:
+                spec = _spec(FOUR, scheme, k, loss)
+                result = decide(_census(rows, spec), spec, Watch()).search
+                assert result is not None, "optimal searches"
+                yield {"over": loss, "scheme": scheme, "k": k, "cost": round(result.cost, 1), "proven": result.optimal}
+
+
+def _techniques(rows: pa.Table) -> Iterator[Row]:
+    """Fig. 13: ordered, bottom-up, with techniques switched off."""
+    for k in KS:
+        for name, techniques in TECHNIQUES.items():
+            result = _search(rows, _spec(FOUR, "ordered", k, "dm"), up=True, techniques=techniques)
+            yield {"over": "techniques", "k": k, "techniques": name, **_figures(result)}
+
+
+EXPERIMENTS: dict[str, Callable[[pa.Table], Iterator[Row]]] = {
+    "directions": _directions,
+    "schemes": _schemes,
+    "quality": _quality,
+    "techniques": _techniques,
+}

@@ -1,0 +1,179 @@
+"""Group plans: which rows are published alike is decided row by row, as numbers of rows of each combination of values.
+
+Rows of one combination cannot be told apart by any model, so it is left to chance which of them go to which group: an
+engine numbers them in random order, and the plan says which numbers are whose.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.census import Census, Longs, Quasi, Sensitive
+from ringfence.groups import Groups
+from ringfence.markup import paragraph, shortened, table
+from ringfence.plan import Label, SavedPlan, typed_leaves
+
+SHOWN_GROUPS = 8
+
+
+@dataclass(frozen=True)
+class GroupColumn:
+    """A column: its leaves, and for a quasi-identifier what each group is published as in it."""
+
+    leaves: tuple[Label, ...]
+    labels: tuple[Label, ...] = ()
+
+    @property
+    def level(self) -> None:
+        """Groups have no levels."""
+        return None
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every group shows a value as it is."""
+        return {*self.labels} <= {*self.leaves}
+
+
+@dataclass(frozen=True)
+class GroupPlan(SavedPlan):
+    """Publish rows in groups, each under its own labels.
+
+    `columns` are the quasi-identifiers, `watched` the sensitive attributes that tell rows apart. A combination has a
+    leaf of each column, then of each watched one. `entries` are (combination, group, rows): so many rows of the
+    combination go to the group; what is left of a combination is suppressed. `complete` are the columns in which a row
+    must not miss a value. `spec` is the specification that the plan keeps, self-contained.
+    """
+
+    kind: ClassVar[str] = "group"
+    columns: Mapping[str, GroupColumn]
+    watched: Mapping[str, GroupColumn]
+    combinations: tuple[tuple[int, ...], ...]
+    entries: tuple[tuple[int, int, int], ...]
+    suppressed_rows: int
+    complete: tuple[str, ...] = ()
+    spec: str = ""
+    masked: bool = False
+
+    def __post_init__(self) -> None:
+        sizes = [len(column.leaves) for column in (*self.columns.values(), *self.watched.values())]
+        for leaves in self.combinations:
+            fits = len(leaves) == len(sizes) and all(0 <= leaf < size for leaf, size in zip(leaves, sizes, strict=True))
+            if not fits:
+                raise ValueError(f"the combination {leaves} does not fit the columns")
+        groups = {len(column.labels) for column in self.columns.values()}
+        if len(groups) > 1:
+            raise ValueError("every column needs a label for every group")
+        for combination, group, rows in self.entries:
+            if not (0 <= combination < len(self.combinations) and 0 <= group < min(groups, default=0) and rows > 0):
+                raise ValueError(f"the entry {(combination, group, rows)} speaks of no combination, group or row")
+        if self.masked or self.suppressed_rows < 0:
+            raise ValueError("suppressed rows leave a release of groups")
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return max((len(column.labels) for column in self.columns.values()), default=0)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Groups have no levels."""
+        return {}
+
+    def _headline(self) -> str:
+        return f"{self.groups:,} groups; {self.suppressed_rows:,} rows dropped"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the labels of the first groups."""
+        labels = [column.labels[:SHOWN_GROUPS] for column in self.columns.values()]
+        return [tuple("" if label is None else label for label in row) for row in zip(*labels, strict=True)]
+
+    def __str__(self) -> str:
+        lines = [f"Group plan: {self._headline()}"]
+        lines += [
+            f"├─ {name}: {shortened(list(dict.fromkeys(map(str, column.labels))), 8)}"
+            for name, column in self.columns.items()
+        ]
+        return "\n".join([*lines[:-1], lines[-1].replace("├", "└")])
+
+    def _repr_html_(self) -> str:
+        return paragraph(self._headline()) + table(list(self.columns), self._rows())
+
+
+def group_plan(
+    census: Census, groups: Groups, labels: Mapping[str, Sequence[Label]], complete: Sequence[str], spec: str
+) -> GroupPlan:
+    """Return the plan that publishes each group under its labels, by attribute."""
+    combined = groups.combinations
+    watched = [census.sensitive[a] for a in combined.attributes]
+    codes = np.concatenate([census.codes[combined.tuples], combined.values], axis=1)
+    entries = np.stack([groups.combination, groups.group, groups.rows], axis=1)
+    return GroupPlan(
+        columns={q.name: GroupColumn(_leaves(q), tuple(labels[q.name])) for q in census.quasi},
+        watched={part.name: GroupColumn(_leaves(part)) for part in watched},
+        combinations=tuple(map(tuple, codes.tolist())),
+        entries=tuple(map(tuple, entries.tolist())),
+        suppressed_rows=int(groups.suppressed.sum()),
+        complete=tuple(complete),
+        spec=spec,
+    )
+
+
+def _leaves(part: Quasi | Sensitive) -> tuple[Label, ...]:
+    return part.hierarchy.labels[: part.hierarchy.leaves]
+
+
+@dataclass(frozen=True, eq=False)
+class Regrouping:
+    """A group plan as an engine carries it out.
+
+    `codes` have for each column the raw values and their codes; `combinations` the codes and a number for each
+    combination; `shares` the group that the rows numbered from `first` to before `stop` of a combination go to;
+    `labels` what each group is published as.
+    """
+
+    codes: Mapping[str, tuple[pa.Array, Longs]]
+    combinations: pa.Table
+    shares: pa.Table
+    labels: pa.Table
+    complete: Sequence[str]
+
+
+COMBINATION, FIRST, STOP, GROUP = "combination", "first", "stop", "group"
+
+
+def regrouping(plan: GroupPlan, census: Census) -> Regrouping:
+    """Return what an engine must do to the rows that `census` counted."""
+    parts: list[Quasi | Sensitive] = [*census.quasi]
+    parts += [part for name in plan.watched for part in census.sensitive if part.name == name]
+    codes = np.array(plan.combinations, np.int64).reshape(-1, len(parts))
+    entries = np.array(plan.entries, np.int64).reshape(-1, 3)
+    entries = entries[np.lexsort((entries[:, 1], entries[:, 0]))]
+    stop = np.cumsum(entries[:, 2])
+    begins = np.concatenate([[True], np.diff(entries[:, 0]) > 0]) if len(entries) else np.empty(0, bool)
+    before = np.concatenate([[0], stop])[:-1]
+    base = np.repeat(before[begins], np.diff([*np.flatnonzero(begins), len(entries)]))
+    return Regrouping(
+        codes={part.name: (part.raw, part.raw_leaves.astype(np.int64)) for part in parts},
+        combinations=pa.table(
+            {**{part.name: codes[:, i] for i, part in enumerate(parts)}, COMBINATION: np.arange(len(codes))}
+        ),
+        shares=pa.table({COMBINATION: entries[:, 0], FIRST: before - base, STOP: stop - base, GROUP: entries[:, 1]}),
+        labels=pa.table(
+            {
+                GROUP: np.arange(plan.groups),
+                **{quasi.name: _labels(quasi, plan.columns[quasi.name]) for quasi in census.quasi},
+            }
+        ),
+        complete=plan.complete,
+    )
+
+
+def _labels(quasi: Quasi, column: GroupColumn) -> pa.Array:
+    """Return what each group is published as: text, or values of the column's type where nothing is generalized."""
+    if not column.changes_nothing:
+        return pa.array(column.labels, pa.string())
+    places = {leaf: place for place, leaf in enumerate(column.leaves)}
+    return typed_leaves(quasi).take(pa.array([places[label] for label in column.labels]))
