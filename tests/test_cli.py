@@ -798,6 +798,11 @@ def test_sets_too_large_to_be_split_say_so(desk: Desk) -> None:
     refused(desk.run(), 2, "'top-down'", "40 values", "'bottom-up'")
 
 
+def test_values_that_look_like_sets_are_refused(desk: Desk) -> None:
+    desk.put("id\n{a}\n{a}\nb\nb\n", 'id = { role = "quasi" }', method='scheme = "set"')
+    refused(desk.run(), 2, "'{a}'", "'id'", "'cut'")
+
+
 def test_a_front_is_over_levels(desk: Desk) -> None:
     desk.put(method='scheme = "set"')
     refused(desk.ring("frontier", desk.spec, "-o", desk.out), 2, "'set'", "scheme = 'level'")

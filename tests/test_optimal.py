@@ -610,3 +610,23 @@ def test_more_people_than_rows_is_unsatisfiable(scheme: Scheme) -> None:
     for search in ("bottom-up", "top-down", "auto"):
         with pytest.raises(Unsatisfiable, match=r"3 rows.*k = 4.*largest k that is possible is 3"):
             answer({"x": list("abb")}, {}, k=4, scheme=scheme, search=search)
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_an_interrupted_search_returns_what_it_has(up: bool) -> None:
+    case = Case(pa.table({"a": list("wxyzwxyz"), "b": list("uvuvvuvu")}), Spec(attributes={
+        name: {"role": "quasi", "scheme": "set"} for name in "ab"}))  # fmt: skip
+    bench = Bench(ask(case, ["set", "set"], {"k": 2}, "dm", 1.0))
+
+    class Interrupted(Watch):
+        """Interrupts after some nodes."""
+
+        def tick(self, best: float | None, bound: float | None = None) -> None:
+            super().tick(best, bound)
+            if self.nodes > 20:
+                raise KeyboardInterrupt
+
+    _, result = bench.search(Techniques(), up=up, watch=Interrupted())
+    _, whole = bench.search(Techniques(), up=up, watch=Watch())
+    assert not result.optimal
+    assert result.bound <= whole.cost <= result.cost

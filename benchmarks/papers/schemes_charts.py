@@ -19,17 +19,25 @@ def draw_lines(rows: Sequence[Row], panels: Sequence[str], value: str, by: str) 
     drawn = []
     for panel in panels:
         over = "attributes" if panel == "attributes" else "k"
-        shown = [{"at": row[over], "value": row[value], "name": row[by]} for row in rows if row["over"] == panel]
+        shown = [
+            {"at": row[over], "value": row[value], "name": row[by], "size": 50 if row["proven"] == "yes" else 0}
+            for row in rows
+            if row["over"] == panel
+        ]
         lines = alt.Chart(data(shown)).encode(
             x=alt.X("at:O", axis=alt.Axis(title=over, labelAngle=0)),
             y=alt.Y(
                 "value:Q",
-                scale=alt.Scale(type="log", nice=True),
+                scale=alt.Scale(type="log", nice=False, padding=8),
                 axis=alt.Axis(title=f"{panel if value == 'cost' else value} (log)", tickCount=4, format="~s"),
             ),
             color=colour,
         )
-        marks = (lines.mark_line(strokeWidth=2), lines.mark_circle(size=40, opacity=1))
+        marks = (
+            lines.mark_line(strokeWidth=2),
+            lines.mark_point(size=50, opacity=1, fill="white"),
+            lines.mark_circle(opacity=1).encode(size=alt.Size("size:Q", scale=None)),
+        )
         drawn.append(layered(*marks, width=WIDTH * 2 // len(panels), height=HEIGHT))
     chart: Any = alt.vconcat(alt.hconcat(*drawn, spacing=24))
     return cast(alt.VConcatChart, chart)

@@ -43,6 +43,9 @@ CHEAP_BLOCKS = 1 << 11
 ROUNDS = 24
 """How often the first answer is shaken up and improved again."""
 
+SELDOM = 8
+"""Every how many rounds large programs take part, too."""
+
 MOST_OPEN = 1 << 20
 """With more open nodes than this, the search dives."""
 
@@ -129,14 +132,14 @@ class AutoSearch:
         """Improve some starts, then shake the best one up."""
         for start in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
             self._improve([space.state(position) for space, position in zip(self.spaces, start, strict=True)])
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             if self.watch.expired():
                 return
             best = self.best.node if self.best else [space.coarsest for space in self.spaces]
             states = [space.state(position) for space, position in zip(self.spaces, best, strict=True)]
             for a in self.draw.sample(range(len(states)), min(2, len(states))):
                 states[a] = self._shaken(a)
-            self._improve(states)
+            self._improve(states, thorough=number % SELDOM == SELDOM - 1)
 
     def _shaken(self, attribute: int) -> Any:
         """Return a random partition of an attribute: some random steps upwards from the finest."""
@@ -149,10 +152,13 @@ class AutoSearch:
             position = self.draw.choice(higher)
         return space.state(position)
 
-    def _improve(self, states: list[Any]) -> None:
-        """Replace the partition of one attribute after the other by the best one, until nothing gets better."""
+    def _improve(self, states: list[Any], *, thorough: bool = True) -> None:
+        """Replace the partition of one attribute after the other by the best one, until nothing gets better.
+
+        Attributes with large programs are left out unless it is to be thorough.
+        """
         reached, tried = inf, 0
-        order = sorted(self.bounders)
+        order = [a for a in sorted(self.bounders) if thorough or len(self.bounders[a].program.members) <= CHEAP_BLOCKS]
         while tried < len(order) and not self.watch.expired():
             a = order[0]
             order = [*order[1:], a]

@@ -122,7 +122,12 @@ def search_partitions(
     ours.
     """
     search = _Search(census, spaces, roller, promise, metric, limit, watch, up, techniques)
-    search.run()
+    try:
+        search.run()
+    except KeyboardInterrupt:  # the user has had enough: what there is will do
+        if search.best is None:
+            raise
+        search.open_bound = min([search.bound, *(entry.bound for entry in search.queue)])
     best, total = search.best, prod(space.walk.count for space in spaces)
     if best is None:
         if search.open_bound < inf:
@@ -158,6 +163,7 @@ class _Search:
         self.up, self.use = up, techniques
         self.best: Answer | None = None
         self.open_bound = inf
+        self.bound = -inf
         self.met = 0
         self.queue: list[_Entry] = []
         self.numbers = count()
@@ -175,6 +181,7 @@ class _Search:
         self._push(root, applicators, bound, judged=self.use.requeueing)
         while self.queue:
             entry = heapq.heappop(self.queue)
+            self.bound = entry.bound  # of the node under way
             if self.watch.expired():
                 self.open_bound = min([entry.bound, *(other.bound for other in self.queue)])
                 return
