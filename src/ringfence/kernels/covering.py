@@ -244,3 +244,36 @@ def _needed(cover: Cover, answer: States, node: int) -> bool:
         if inside and not others:
             return True
     return False
+
+
+@njit(cache=True, nogil=True)
+def mark_implied(above: Ints, starts: Ints, nodes: Ints, implied: Flags) -> None:
+    """Mark the clauses that another one implies: one all of whose nodes are, or are above, nodes of the first.
+
+    Whatever meets that one takes such a node, and with it the one below. No two different clauses imply each other as
+    long as no node of a clause is above another. Clauses are looked up by their last node.
+    """
+    count = len(starts) - 1
+    heads, following = np.full(len(above), -1, np.int32), np.empty(count, np.int32)
+    for c in range(count):
+        last = nodes[starts[c + 1] - 1]
+        following[c], heads[last] = heads[last], c
+    stamps = np.full(len(above), -1, np.int32)
+    for c in range(count):
+        for i in range(starts[c], starts[c + 1]):
+            node = nodes[i]
+            while node >= 0:
+                stamps[node] = c
+                node = above[node]
+        implied[c] = False
+        for i in range(starts[c], starts[c + 1]):
+            node = nodes[i]
+            while node >= 0 and not implied[c]:
+                other = heads[node]
+                while other >= 0 and not implied[c]:
+                    inside = other != c
+                    for j in range(starts[other], starts[other + 1]):
+                        inside = inside and stamps[nodes[j]] == c
+                    implied[c] = inside
+                    other = following[other]
+                node = above[node]

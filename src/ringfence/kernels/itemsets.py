@@ -28,12 +28,11 @@ class Held(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Arrays over nodes, as in `Hierarchy`; `tops[leaf]` is the highest node that may be published for a leaf."""
+    """Arrays over nodes, as in `Hierarchy`."""
 
     parent: Ints
     first: Ints
     stop: Ints
-    tops: Ints
 
 
 class Room(NamedTuple):
@@ -67,30 +66,6 @@ def make_room(size: int, nodes: int, occurrences: int) -> Room:
         at=np.zeros(size, np.int64),
         prefix=np.empty(size, np.int32),
     )
-
-
-@njit(cache=True, nogil=True)
-def list_baskets(held: Held, tree: Tree, ends: Longs, rows: Longs, lists: Ints) -> None:
-    """Move `ends[v]` on by the number of baskets that hold node v, and `rows[v]` by that of their rows.
-
-    Unless `lists` is empty, the baskets are written down there. A node above a leaf has been met in a basket if and
-    only if the leaf before it in the basket is below the node too: items ascend, and the leaves below a node are
-    contiguous.
-    """
-    starts, items = held.starts, held.items
-    for b in range(len(starts) - 1):
-        previous = -1
-        for i in range(starts[b], starts[b + 1]):
-            leaf = node = items[i]
-            while previous < tree.first[node]:
-                if len(lists):
-                    lists[ends[node]] = b
-                ends[node] += 1
-                rows[node] += held.weights[b]
-                if node == tree.tops[leaf]:
-                    break
-                node = tree.parent[node]
-            previous = leaf
 
 
 @njit(cache=True, nogil=True)
@@ -212,31 +187,3 @@ def _deliver(held: Held, stops: Longs, baskets: Ints, places: Ints, k: int, dept
     for o in range(len(baskets)):
         for i in range(places[o] + 1, stops[baskets[o]]):
             sums[items[i]] = 0
-
-
-@njit(cache=True, nogil=True)
-def holds(held: Held, basket: int, low: int, high: int) -> bool:
-    """Whether a basket holds a leaf from `low` to `high` - 1."""
-    begin, end = held.starts[basket], held.starts[basket + 1]
-    while begin < end:
-        middle = (begin + end) // 2
-        if held.items[middle] < low:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin < held.starts[basket + 1] and held.items[begin] < high
-
-
-@njit(cache=True, nogil=True)
-def count_rows(held: Held, tree: Tree, candidates: Ints, members: Ints, enough: int) -> int:
-    """Return how many rows of the candidate baskets hold all members; stop counting at `enough`."""
-    rows = 0
-    for b in candidates:
-        fits = True
-        for node in members:
-            fits = fits and holds(held, b, tree.first[node], tree.stop[node])
-        if fits:
-            rows += held.weights[b]
-            if rows >= enough:
-                break
-    return rows

@@ -43,6 +43,22 @@ class ItemTree:
         """The coarsest cut: the highest node that may stand for each leaf."""
         return self.cut(self.may_stand & (np.arange(len(self.may_stand)) >= self.hierarchy.leaves))
 
+    @property
+    def cuts(self) -> int:
+        """How many cuts there are: a node with c_1, ..., c_n cuts below its children has 1 + c_1 · ... · c_n."""
+        below = [1] * len(self.hierarchy.labels)
+        for node, parent in enumerate(self.hierarchy.parent[: self.hierarchy.root].tolist()):
+            below[node] += node >= self.hierarchy.leaves and bool(self.may_stand[node])
+            below[parent] *= below[node]
+        return below[-1] + bool(self.may_stand[-1])
+
+    @cached_property
+    def above(self) -> Ints:
+        """The parent of each node where it may stand in a cut, else -1."""
+        parent = self.hierarchy.parent
+        higher = self.may_stand[parent] & (parent != np.arange(len(parent)))
+        return np.where(higher, parent, -1).astype(np.int32)
+
     @cached_property
     def _children(self) -> tuple[Ints, Longs]:
         """All nodes but the root by their parents, and where each parent's begin."""
@@ -111,6 +127,10 @@ class ItemTree:
     def below(self, node: int) -> slice:
         """An inner node and all inner nodes below it."""
         return slice(int(self.lowest_inner[node]), node + 1)
+
+    def leaves_below(self, node: int) -> slice:
+        """The leaves below a node."""
+        return slice(int(self.hierarchy.first[node]), int(self.hierarchy.stop[node]))
 
     def extra(self, generalized: Flags, node: int) -> int:
         """What it costs to generalize a node on top of what is."""

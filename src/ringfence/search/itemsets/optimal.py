@@ -1,131 +1,152 @@
-"""The cheapest cut that is k^m-anonymous, proven: backbone, lifted clauses, exact covering."""
+"""The cheapest cut that is k^m-anonymous, proven.
 
-from dataclasses import dataclass
+For each inner node v there is one question: is it generalized, so that everything below it is published as v or
+something higher? If a node is, then so is all below it; and costs add up over what is. A rare set, one that at least one
+row holds but fewer than k rows do, is rare in every cut that has its members; so of their parents one must be
+generalized. That is a *clause*, and a cut is k^m-anonymous if and only if it meets the clauses of all rare sets. There
+are too many of them to list, so they are met as needed:
+
+1. *Backbone*: nodes that every k^m-anonymous cut generalizes. v is one if and only if the coarsest cut in which the
+   children of v stand apart is not k^m-anonymous, since all cuts that do not generalize v are below that one.
+2. Of the clauses found so far, the cheapest cover is computed exactly. All cuts must meet these clauses, so its cost is
+   a lower bound. If the cut that it makes is k^m-anonymous, it is the cheapest of all.
+3. Otherwise that cut has rare sets. They are *lifted*, their members raised as far as they stay rare, which makes the
+   strongest clauses; and until no rare sets are left, further nodes are generalized, which yields more clauses, and a
+   k^m-anonymous cut to fall back on. Go to 2.
+"""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from ringfence.hierarchy import Ints
-from ringfence.kernels.covering import TAKEN
+from ringfence.kernels.covering import TAKEN, mark_implied
 from ringfence.search.itemsets.covering import cheapest_cover
 from ringfence.search.itemsets.cuts import Flags, ItemTree
 from ringfence.search.itemsets.supports import Supports
 from ringfence.search.progress import Watch
 
-DEBUG = False
+LIFTED_AT_ONCE = 1000
+
+Clause = tuple[int, ...]
+"""Numbers of free nodes, rising, none above another."""
 
 
 def backbone(tree: ItemTree, supports: Supports, k: int, m: int, watch: Watch) -> Flags:
-    h = tree.hierarchy
-    forced = np.zeros(len(h.labels), bool)
+    """Return which nodes every k^m-anonymous cut generalizes; when the time is up, those known so far.
+
+    From the tops down: below a node of the backbone all is in it, and below others both happens. At each node v the cut
+    has the children of v and, of every node above v, the other children. Without a child of v, its sets are those of
+    the cut looked at for the parent of v, which has no rare ones.
+    """
+    hierarchy = tree.hierarchy
+    forced = np.zeros(len(hierarchy.labels), bool)
     cut = tree.tops.copy()
-    stack = [int(v) for v in np.unique(cut)[::-1] if v >= h.leaves]
-    stack = [(v, False) for v in stack]
+    stack = [(int(node), False) for node in np.unique(cut) if node >= hierarchy.leaves]
     while stack and not watch.expired():
-        v, done = stack.pop()
-        if done:
-            cut[h.first[v] : h.stop[v]] = v
+        node, left = stack.pop()
+        if left:
+            cut[tree.leaves_below(node)] = node
             continue
-        for child in tree.children(v).tolist():
-            cut[h.first[child] : h.stop[child]] = child
+        children = tree.children(node).tolist()
+        for child in children:
+            cut[tree.leaves_below(child)] = child
         watch.tick(None)
-        if supports.rare_set(cut, k, m, v) is not None:
-            forced[tree.below(v)] = True
-            cut[h.first[v] : h.stop[v]] = v
+        stack.append((node, True))
+        if supports.rare_set(cut, k, m, under=node) is not None:
+            forced[tree.below(node)] = True
         else:
-            stack.append((v, True))
-            stack.extend((c, False) for c in tree.children(v)[::-1].tolist() if c >= h.leaves)
+            stack.extend((child, False) for child in children if child >= hierarchy.leaves)
     return forced
 
 
-class Optimal:
-    def __init__(self, tree, supports, k, m, watch):
-        self.tree, self.supports, self.k, self.m, self.watch = tree, supports, k, m, watch
-        import time
-        t=time.process_time()
-        self.forced = backbone(tree, supports, k, m, watch)
-        self.t_backbone=time.process_time()-t
-        h = tree.hierarchy
-        inner = np.arange(len(h.labels)) >= h.leaves
-        self.free = np.flatnonzero(inner & tree.may_stand & ~self.forced).astype(np.int32)
-        self.index = np.full(len(h.labels), -1, np.int32)
-        self.index[self.free] = np.arange(len(self.free))
-        parents = h.parent[self.free]
-        self.above = np.where(parents == self.free, -1, self.index[parents]).astype(np.int32)
-        self.clauses = {}
-        self.best = tree.generalized(tree.tops)
-        self.best_cost = tree.cost(self.best)
-        self.lifts=0
+class Optimum:
+    """The search for the cheapest cut: `best` is what it generalizes, `cost` its cost, `bound` what is proven."""
 
-    def run(self):
-        import time
-        tree = self.tree
-        base = tree.cost(self.forced)
-        weights = tree.weights[self.free]
-        rounds = 0; tm=ts=tp=0
+    def __init__(self, tree: ItemTree, supports: Supports, k: int, m: int, watch: Watch) -> None:
+        self.tree, self.supports, self.k, self.m, self.watch = tree, supports, k, m, watch
+        self.best: Flags = tree.generalized(tree.tops)
+        self.cost = tree.cost(self.best)
+        self.forced: Flags = backbone(tree, supports, k, m, watch)
+        self.bound = tree.cost(self.forced)
+        nodes = np.arange(len(tree.hierarchy.labels))
+        self.free = np.flatnonzero(tree.may_stand & (nodes >= tree.hierarchy.leaves) & ~self.forced)
+        self.number = np.full(len(nodes) + 1, -1, np.int32)  # the last is that of no node
+        self.number[self.free] = np.arange(len(self.free))
+        self.prices: dict[Clause, float] = {}  # of the clauses so far, in the order in which they were found
+
+    def run(self) -> None:
+        """Find the cheapest cut, or when the time is up the best so far and what is proven then."""
+        looks = 0
+        while self.bound < self.cost and not self.watch.expired():
+            generalized = self._cheapest_cover(looks)
+            rare = self._rare_sets(generalized)
+            if len(rare):
+                self._meet(rare, generalized)
+                self._drop_implied()
+            else:  # the cover was not proven to be the cheapest: next time branch more
+                looks = max(1, 4 * looks)
+            cost = self.tree.cost(generalized)
+            if cost < self.cost and not self.watch.expired():
+                self.best, self.cost = generalized, cost
+
+    def _cheapest_cover(self, looks: int) -> Flags:
+        """Return what the cheapest cover of the clauses so far generalizes, and raise the bound."""
         generalized = self.forced.copy()
-        while True:
-            rounds += 1
-            t=time.process_time()
-            known = self.best[self.free].astype(np.int8)
-            if self.clauses:
-                choice = cheapest_cover(self.above, weights, self.clauses, known, self.watch)
-                generalized = self.forced.copy()
-                generalized[self.free] = choice.taken == TAKEN
-                self.bound = base + choice.bound
-            tm+=time.process_time()-t
-            t=time.process_time()
-            sets = self.rare(generalized)
-            ts+=time.process_time()-t
-            if len(sets) == 0:
-                break
-            t=time.process_time()
-            n=len(self.clauses)
-            self.patch(generalized, sets)
-            cost=tree.cost(generalized)
-            if cost<self.best_cost: self.best,self.best_cost=generalized.copy(),cost
-            tp+=time.process_time()-t
-            if DEBUG: print('  round',rounds,'bound',getattr(self,'bound',base)/tree.scale,'ub',self.best_cost/tree.scale,'clauses',len(self.clauses),'new',len(self.clauses)-n,'lifts',self.lifts,'master',round(tm,3),'scan',round(ts,3),'patch',round(tp,3))
-        self.best = generalized
-        if DEBUG: print('  rounds',rounds,'clauses',len(self.clauses),'master',round(tm,3),'scan',round(ts,3),'patch',round(tp,3))
+        if self.prices:
+            choice = cheapest_cover(
+                self.number[self.tree.above[self.free]], self.tree.weights[self.free], list(self.prices),
+                self.best[self.free].astype(np.int8), np.fromiter(self.prices.values(), float),
+                looks=looks, watch=self.watch,
+            )  # fmt: skip
+            generalized[self.free] = choice.taken == TAKEN
+            self.prices = dict(zip(self.prices, choice.prices.tolist(), strict=True))
+            self.bound = max(self.bound, self.tree.cost(self.forced) + choice.bound)
         return generalized
 
-    def rare(self, generalized):
+    def _rare_sets(self, generalized: Flags) -> Ints:
+        """Return rare sets of the smallest size that there is; none if the cut is k^m-anonymous."""
+        self.watch.tick(self.cost / self.tree.scale)
         cut = self.tree.cut(generalized)
         for size in range(1, self.m + 1):
-            sets = self.supports.rare_sets(cut, self.k, size)
-            if len(sets):
-                return sets
-        return sets
+            found = self.supports.rare_sets(cut, self.k, size)
+            if len(found):
+                break
+        return found
 
-    def patch(self, generalized, sets):
-        tree=self.tree; parent = tree.hierarchy.parent
-        while len(sets):
-            while len(sets):
-                best=None
-                for turn in range(sets.shape[1]):
-                    clause = self.lift(sets[0].tolist(), turn)
-                    self.clauses[clause]=None
-                    for i in clause:
-                        v=int(self.free[i]); 
-                        mask=np.zeros(len(generalized),bool); mask[tree.below(v)]=True
-                        hits=int(mask[parent[sets]].any(axis=1).sum())
-                        score=(tree.extra(generalized,v)/hits,v)
-                        if best is None or score<best: best=score
-                generalized[tree.below(best[1])]=True
-                sets = sets[~generalized[parent[sets]].any(axis=1)]
-            sets = self.rare(generalized)
+    def _meet(self, rare: Ints, generalized: Flags) -> None:
+        """Generalize further until no set is rare, and note the clauses on the way; give up when the time is up."""
+        while len(rare) and not self.watch.expired():
+            some = rare[:: -(-len(rare) // LIFTED_AT_ONCE)]
+            for clause in self._clauses(self.supports.lifted(some, self.k)):
+                self.prices.setdefault(clause, 0.0)
+                nodes = self.free[list(clause)].tolist()
+                if not generalized[nodes].any():
+                    _, cheapest = min((self.tree.extra(generalized, node), node) for node in nodes)
+                    generalized[self.tree.below(cheapest)] = True
+            rare = rare[~generalized[self.tree.hierarchy.parent[rare]].any(axis=1)]
+            if len(rare) == 0:
+                rare = self._rare_sets(generalized)
 
-    def lift(self, members, turn):
-        self.lifts+=1
-        tree=self.tree; h=tree.hierarchy; n=len(members)
-        for r in range(n):
-            i=(turn+r)%n
-            while True:
-                old=members[i]; up=int(h.parent[old])
-                if up==old or not tree.may_stand[up]: break
-                members[i]=up
-                if self.supports.support(members,self.k)>=self.k:
-                    members[i]=old; break
-        lits={int(h.parent[v]) for v in members if v!=h.root and tree.may_stand[h.parent[v]]}
-        keep=[u for u in lits if not any(x!=u and tree.lowest_inner[u]<=x<u for x in lits)]
-        return tuple(sorted(int(self.index[u]) for u in keep))
+    def _clauses(self, sets: Ints) -> Iterable[Clause]:
+        """Return the clauses of rare sets: parents of their members, without those above others.
+
+        Where a node is one of several of which one must be generalized, a node above it need not be named: with that
+        one, it is generalized too.
+        """
+        lowest = self.tree.lowest_inner
+        clauses: dict[Clause, None] = {}
+        for row in np.unique(np.sort(self.tree.above[sets], axis=1), axis=0).tolist():
+            parents = sorted({node for node in row if node >= 0})
+            kept = [node for node in parents if not any(lowest[node] <= other < node for other in parents)]
+            clauses[tuple(self.number[kept].tolist())] = None
+        return clauses
+
+    def _drop_implied(self) -> None:
+        """Forget the clauses that others imply."""
+        clauses = list(self.prices)
+        starts = np.concatenate([[0], np.cumsum([len(clause) for clause in clauses])]).astype(np.int32)
+        nodes = np.fromiter((node for clause in clauses for node in clause), np.int32)
+        implied = np.zeros(len(clauses), bool)
+        mark_implied(self.number[self.tree.above[self.free]], starts, nodes, implied)
+        self.prices = {clause: self.prices[clause] for clause, i in zip(clauses, implied, strict=True) if not i}

@@ -1,128 +1,130 @@
 """Supports: how many rows hold a set of nodes, and which sets of a cut too few rows hold."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-import numpy.typing as npt
 
 from ringfence.baskets import Longs
 from ringfence.hierarchy import Ints
-from ringfence.kernels.bitsets import count_common, find_rare_bits, make_prefixes, set_bits
-from ringfence.kernels.itemsets import Held, Tree, count_rows, find_rare, list_baskets, make_room, project
+from ringfence.kernels.bitsets import (
+    Bits,
+    Prefixes,
+    count_rows,
+    find_rare_bits,
+    gather_bits,
+    lift_sets,
+    list_baskets,
+    make_prefixes,
+)
+from ringfence.kernels.itemsets import Held, Tree, find_rare, make_room, project
 from ringfence.search.itemsets.cuts import ItemTree
 
-MOST_WORDS = 2**25  # bitsets may take 256 MB; what does not fit is counted by lists
+MOST_SETS = 100_000  # that a search for rare sets returns at once
+WORDS_PER_SET = 100  # that it takes, about, to see that a set is common
+
+
+@dataclass(frozen=True)
+class RareSet:
+    """Nodes of some cut, in rising order, that at least one row holds together, but too few do: `support` rows."""
+
+    nodes: tuple[int, ...]
+    support: int
 
 
 class Supports:
-    """Counts sets of nodes in baskets, by lists of baskets or by bitsets, whichever takes fewer steps."""
+    """Counts sets of nodes in baskets: by bitsets, or prefix by prefix where that takes fewer steps."""
 
     def __init__(self, tree: ItemTree) -> None:
         baskets, hierarchy = tree.baskets, tree.hierarchy
         self.tree = tree
         self.held = Held(baskets.starts, baskets.items, baskets.weights)
-        self.arrays = Tree(hierarchy.parent, hierarchy.first, hierarchy.stop, tree.tops)
-        nodes = len(hierarchy.labels)
-        counts, self.rows = np.zeros((2, nodes), np.int64)
-        list_baskets(self.held, self.arrays, counts, self.rows, np.empty(0, np.int32))
-        self.list_starts: Longs = np.concatenate([[0], np.cumsum(counts)])
-        self.lists: Ints = np.empty(self.list_starts[-1], np.int32)
-        list_baskets(self.held, self.arrays, self.list_starts[:-1].copy(), np.zeros(nodes, np.int64), self.lists)
-        self.lengths: Longs = np.diff(baskets.starts)
-        self.everything: Ints = np.arange(len(baskets.weights), dtype=np.int32)
-        self._words = -(-len(baskets.weights) // 64)
-        self._bits: npt.NDArray[np.uint64] = np.empty((0, self._words), np.uint64)
-        self._bit_rows: Ints = np.full(nodes, -1, np.int32)
-        self._bit_count = 0
-        self._steps_per_basket: dict[int, float] = {}
+        self.arrays = Tree(hierarchy.parent, hierarchy.first, hierarchy.stop)
+        self.words = -(-len(baskets.weights) // 64)
+        self.bits, self.rows = self._gather(len(hierarchy.labels))
+        self._rooms: dict[int, Prefixes] = {}
+        self._steps: dict[int, float] = {}
+
+    def _gather(self, nodes: int) -> tuple[Bits, Longs]:
+        """Make the bitsets of all nodes, and count the rows that hold each."""
+        sizes, rows, none = np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.full(nodes, -1, np.int32)
+        nothing = Bits(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.uint64))
+        gather_bits(self.held, self.arrays, sizes, rows, none.copy(), nothing)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        bits = Bits(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint64))
+        gather_bits(self.held, self.arrays, starts[:-1].copy(), np.zeros(nodes, np.int64), none, bits)
+        return bits, rows
 
     def having(self, node: int) -> Ints:
         """The baskets that hold a node."""
-        return self.lists[self.list_starts[node] : self.list_starts[node + 1]]
+        room = np.empty(64 * int(self.bits.starts[node + 1] - self.bits.starts[node]), np.int32)
+        return room[: list_baskets(self.bits, node, room)]
 
-    def support(self, members: Iterable[int], enough: int) -> int:
-        """Return how many rows hold all members; anything from `enough` on says no more than that."""
-        nodes = np.fromiter(members, np.int32)
-        if self._make_bits(nodes):
-            return int(count_common(self._bits, self._bit_rows[nodes], self.held.weights, enough))
-        rarest = int(nodes[np.argmin(self.list_starts[nodes + 1] - self.list_starts[nodes])])
-        return int(count_rows(self.held, self.arrays, self.having(rarest), nodes, enough))
+    def support(self, nodes: Iterable[int], enough: int) -> int:
+        """Return how many rows hold all of some nodes; anything from `enough` on says no more than that."""
+        members = np.fromiter(nodes, np.int32)
+        return int(count_rows(self.bits, members, self.held.weights, enough, self._room(len(members))))
 
-    def rare_set(self, cut: Ints, k: int, m: int, under: int) -> tuple[tuple[int, ...], int] | None:
-        """Return a smallest rare set of a cut with a member below `under`, and its support; None if all are common."""
+    def lifted(self, sets: Ints, k: int) -> Ints:
+        """Return the rare sets that come of raising members as far as possible, each beginning at each of its members.
+
+        What is rare among higher nodes is rare below: all the sets that it stands for are dealt with at once.
+        """
+        lifted = np.repeat(sets, sets.shape[1], axis=0)
+        lift_sets(self.bits, self.held.weights, self.tree.above, k, self._room(sets.shape[1]), lifted)
+        return lifted
+
+    def rare_set(self, cut: Ints, k: int, m: int, under: int) -> RareSet | None:
+        """Return a smallest rare set of a cut with a member below `under`; None if all up to size m are common."""
         for size in range(1, m + 1):
             found = self.rare_sets(cut, k, size, under=under, limit=1)
             if len(found):
-                members = tuple(sorted(found[0].tolist()))
-                return members, self.support(members, k)
+                nodes = tuple(sorted(found[0].tolist()))
+                return RareSet(nodes, self.support(nodes, k))
         return None
 
-    def rare_sets(self, cut: Ints, k: int, size: int, *, under: int | None = None, limit: int = 100_000) -> Ints:
-        """Return rare sets of `size` nodes of a cut, at most `limit`, as rows; the smaller sets are taken to be common.
+    def rare_sets(self, cut: Ints, k: int, size: int, *, under: int | None = None, limit: int = MOST_SETS) -> Ints:
+        """Return rare sets of `size` nodes of a cut as rows, at most `limit`; with `under`, those with a member below.
 
-        If `under` is given, only sets with a member below it.
+        Sets with a rare subset may be missing: whoever asks size by size knows of that one.
         """
         tree = self.tree.hierarchy
         under = tree.root if under is None else under
         low, high = int(tree.first[under]), int(tree.stop[under])
         nodes = cut[np.diff(cut, prepend=-1) != 0]
         nodes = nodes[self.rows[nodes] > 0]
+        nodes = nodes[np.argsort(-self.rows[nodes], kind="stable")]  # the last member of a set is the rarest
         inside = (tree.first[nodes] >= low) & (tree.first[nodes] < high)
         heads = int(inside.sum())
-        chosen = self.having(under) if under != tree.root else self.everything
         found = np.empty((limit, size), np.int32)
         if heads == 0:
             return found[:0]
-        if self._steps_by_bits(heads, len(nodes), size) < self._steps_by_lists(len(chosen), size):
-            ordered = np.concatenate([nodes[inside], nodes[~inside]])
-            if self._make_bits(ordered):
-                hits = find_rare_bits(
-                    self._bits, self._bit_rows[ordered], heads, self.held.weights, k, size,
-                    make_prefixes(size, self._words), found,
-                )  # fmt: skip
-                return self._node_of[found[:hits]]
-        items = int(self.lengths[chosen].sum())
-        out = Held(np.empty(len(chosen) + 1, np.int64), np.empty(items, np.int32), np.empty(len(chosen), np.int64))
-        ends = np.empty(len(chosen), np.int64)
-        project(self.held, chosen, cut, low, high, out, ends)
-        hits = find_rare(out, ends, k, size, make_room(size, len(tree.labels), max(items, len(chosen))), found)
+        if self._steps_by_bits(heads, len(nodes), size) < self._steps_by_prefix(int(self.rows[under]), size):
+            ordered, room = np.concatenate([nodes[inside], nodes[~inside]]), self._room(size)
+            hits = find_rare_bits(self.bits, ordered, heads, self.held.weights, k, size, 0, room, found)
+        else:
+            chosen = self.having(under)
+            items = int(np.diff(self.held.starts)[chosen].sum())
+            out = Held(np.empty(len(chosen) + 1, np.int64), np.empty(items, np.int32), np.empty(len(chosen), np.int64))
+            ends = np.empty(len(chosen), np.int64)
+            project(self.held, chosen, cut, low, high, out, ends)
+            hits = find_rare(out, ends, k, size, make_room(size, len(tree.labels), max(items, len(chosen))), found)
         return found[:hits]
 
-    def _steps_by_lists(self, baskets: int, size: int) -> float:
-        """About how many steps it takes to count all sets of this size in so many baskets, twice each."""
-        if size not in self._steps_per_basket:
-            lengths = self.lengths.astype(float)
-            self._steps_per_basket[size] = float(np.mean(2 * lengths + 2 * lengths**size / factorial(size)))
-        return baskets * self._steps_per_basket[size]
+    def _room(self, size: int) -> Prefixes:
+        if size not in self._rooms:
+            self._rooms[size] = make_prefixes(size, self.words)
+        return self._rooms[size]
+
+    def _steps_by_prefix(self, baskets: int, size: int) -> float:
+        """About how many steps it takes to pass twice over all sets of this size in so many baskets."""
+        if size not in self._steps:
+            lengths = np.diff(self.held.starts).astype(float)
+            self._steps[size] = float(np.mean(2 * lengths + 2 * lengths**size / factorial(size)))
+        return baskets * self._steps[size]
 
     def _steps_by_bits(self, heads: int, nodes: int, size: int) -> float:
-        """About how many words it takes to intersect: all for a prefix, some for the last member."""
+        """About how many words it takes: all of a prefix, some of the last member."""
         prefixes = [heads * nodes**longer / factorial(longer) for longer in range(size)]
-        return sum(prefixes[:-1]) * self._words + prefixes[-1] * min(self._words, 100)
-
-    def _make_bits(self, nodes: Ints) -> bool:
-        """Make the bitsets of some nodes where there are none yet; return whether there is room for them."""
-        new = nodes[self._bit_rows[nodes] < 0]
-        if len(new) == 0:
-            return True
-        wanted = self._bit_count + len(new)
-        if wanted * self._words > MOST_WORDS:
-            return False
-        if wanted > len(self._bits):
-            more = np.zeros((max(wanted, 2 * len(self._bits)), self._words), np.uint64)
-            more[: self._bit_count] = self._bits[: self._bit_count]
-            self._bits = more
-        for node in new.tolist():
-            set_bits(self.having(node), self._bits[self._bit_count])
-            self._bit_rows[node] = self._bit_count
-            self._bit_count += 1
-        return True
-
-    @property
-    def _node_of(self) -> Ints:
-        """The node of each row of bits."""
-        nodes = np.empty(self._bit_count, np.int32)
-        made = np.flatnonzero(self._bit_rows >= 0)
-        nodes[self._bit_rows[made]] = made
-        return nodes
+        return sum(prefixes[:-1]) * self.words + prefixes[-1] * min(self.words, WORDS_PER_SET)
