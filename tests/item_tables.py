@@ -89,7 +89,9 @@ def all_cuts(tree: Hierarchy) -> Iterator[Cut]:
     def below(node: int) -> list[dict[int, int]]:
         leaves = leaves_of(tree, node)
         cuts: list[dict[int, int]] = []
-        if all(node in ancestors(tree, leaf)[: ancestors(tree, leaf).index(tree.ceilings[leaf]) + 1] for leaf in leaves):
+        if all(
+            node in ancestors(tree, leaf)[: ancestors(tree, leaf).index(tree.ceilings[leaf]) + 1] for leaf in leaves
+        ):
             cuts.append(dict.fromkeys(leaves, node))
         if node >= tree.leaves:
             children = [child for child in range(tree.root) if tree.parent[child] == node]

@@ -1,10 +1,10 @@
 """Bitsets: which baskets hold a node, a bit each, 64 to a word; rare sets by intersecting them.
 
 Of each node only the words that are not zero are kept, with their places. A set is built up member by member, and of
-every *prefix* the words are kept: by place, and as a list of the places that are not zero. Whether one more member makes
-it rare takes a walk over the words of the prefix or of that member, whichever are fewer; it ends as soon as k rows have
-been met. Long baskets come first, so that this is soon. That is the way to judge cuts of some hundreds of nodes, whose
-sets are mostly common, and sets in general.
+every *prefix* the words are kept: by place, and as a list of the places that are not zero. Whether one more member
+makes it rare takes a walk over the words of that member, or of the prefix if these are few; it ends as soon as k rows
+have been met, which is soon, since long baskets come first. That is the way to judge single sets, and cuts of some
+hundreds of nodes, whose sets are mostly common.
 """
 
 from typing import NamedTuple
@@ -57,8 +57,9 @@ def make_prefixes(size: int, words: int) -> Prefixes:
 def gather_bits(held: Held, tree: Tree, ends: Longs, rows: Longs, last: Ints, bits: Bits) -> None:
     """Move `ends[v]` on by the number of words of node v, and `rows[v]` by that of the rows that hold it.
 
-    Unless `bits` has no room, the words are written down. `last[v]` is the place of the last one, at first -1. A node above a leaf has been met in a basket if and only if
-    the leaf before it in the basket is below the node too: items ascend, and the leaves below a node are contiguous.
+    Unless `bits` has no room, the words are written down. `last[v]` is the place of the last one, at first -1. A node
+    above a leaf has been met in a basket if and only if the leaf before it in the basket is below the node too: items
+    ascend, and the leaves below a node are contiguous.
     """
     starts, items = held.starts, held.items
     for b in range(len(starts) - 1):

@@ -177,9 +177,7 @@ def _lacking(cover: Cover, states: States, clause: int, mean: Floats) -> float:
 
 
 @njit(cache=True, nogil=True)
-def settle(
-    cover: Cover, states: States, totals: Longs, values: Longs, bound: int, limit: int
-) -> None:
+def settle(cover: Cover, states: States, totals: Longs, values: Longs, bound: int, limit: int) -> None:
     """Take or leave out open nodes wherever the other way costs `limit` or more; the arrays are those of `price`.
 
     `rise[v]` is what the bound rises by if all above v are left out: the sum, over these, of the cheapest
@@ -214,7 +212,7 @@ def settle(
 
 @njit(cache=True, nogil=True)
 def complete(cover: Cover, states: States, mean: Floats, answer: States) -> None:
-    """Make a full answer: take for each unmet clause the open node that `mean` favours, then undo what is not needed."""
+    """Complete a partial answer: for each unmet clause take the open node that `mean` favours; undo what is idle."""
     answer[:] = states
     for c in range(len(cover.starts) - 1):
         best, met = -1, False
@@ -227,9 +225,8 @@ def complete(cover: Cover, states: States, mean: Floats, answer: States) -> None
             take(cover, answer, best)
     for v in range(len(states) - 1, -1, -1):  # a node only after those above it
         above = cover.above[v]
-        if answer[v] == OPEN:
-            answer[v] = OUT
-        elif states[v] == OPEN and (above < 0 or answer[above] == OUT) and not _needed(cover, answer, v):
+        highest = above < 0 or answer[above] == OUT
+        if answer[v] == OPEN or (states[v] == OPEN and highest and not _needed(cover, answer, v)):
             answer[v] = OUT
 
 

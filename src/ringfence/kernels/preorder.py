@@ -4,8 +4,8 @@ The nodes of the hierarchy are ranked, those that most rows hold first, each bef
 nodes by rising rank, none above another. The tree of Terrovitis, Mamoulis and Kalnis has a node for each path that
 occurs in some basket, with its support; here the support of a path is counted when the walk comes to it.
 
-Between two paths the caller may generalize nodes. Paths with a node below a generalized one are *stale*: the walk passes
-over them, and goes back to the longest prefix that is not.
+Between two paths the caller may generalize nodes. Paths with a node below a generalized one are *stale*: the walk
+passes over them, and goes back to the longest prefix that is not.
 """
 
 from typing import NamedTuple
@@ -84,22 +84,22 @@ def next_path(ground: Ground, cut: Ints, generalized: Flags, walk: Walk, look_ah
         path[depth], walk.depth[1] = node, 1
         if every or support < ground.k:
             walk.depth[0], walk.support[0] = depth, support
-            return depth + 1
+            return int(depth) + 1
 
 
 @njit(cache=True, nogil=True)
 def _stale(generalized: Flags, tree: Tree, node: int) -> bool:
     """Whether a node is below one that is generalized."""
-    return tree.parent[node] != node and generalized[tree.parent[node]]
+    return bool(tree.parent[node] != node and generalized[tree.parent[node]])
 
 
 @njit(cache=True, nogil=True)
 def _related(tree: Tree, path: Ints, length: int, node: int) -> bool:
     """Whether a node is above or below one of the first nodes of a path, or is it."""
+    related = False
     for d in range(length):
-        if tree.first[node] < tree.stop[path[d]] and tree.first[path[d]] < tree.stop[node]:
-            return True
-    return False
+        related |= tree.first[node] < tree.stop[path[d]] and tree.first[path[d]] < tree.stop[node]
+    return related
 
 
 @njit(cache=True, nogil=True)

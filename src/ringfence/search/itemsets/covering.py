@@ -44,7 +44,14 @@ class Choice:
 
 
 def cheapest_cover(
-    above: Ints, weights: Longs, clauses: Sequence[Sequence[int]], known: States, prices: Floats, *, looks: int, watch: Watch
+    above: Ints,
+    weights: Longs,
+    clauses: Sequence[Sequence[int]],
+    known: States,
+    prices: Floats,
+    *,
+    looks: int,
+    watch: Watch,
 ) -> Choice:
     """Return the cheapest nodes that meet all clauses; `known` is an answer to start from.
 
@@ -74,6 +81,8 @@ class _Search:
             if above[node] >= 0:
                 first[above[node]] = min(first[above[node]], first[node])
         self.cover = Cover(above, first, weights, starts, nodes)
+        before = np.concatenate([[0], np.cumsum(weights)])
+        self.subtrees = before[1:] - before[first]  # the weight of each node and all below it
         # Prices are fractions: in whole numbers they are counted in parts of 1 / unit, as fine as 64 bits allow.
         most = max(1, int(weights.sum())) * (len(clauses) + len(weights) + 1)
         self.unit = 1 << max(0, min(20, LARGEST.bit_length() - most.bit_length()))
@@ -108,7 +117,9 @@ class _Search:
             complete(cover, states, mean, answer)
             self._keep(answer)
             extra = int(
-                price(cover, states, unmet, prices.astype(np.int64), self.whole, totals, values, np.empty(len(mean), bool))
+                price(
+                    cover, states, unmet, prices.astype(np.int64), self.whole, totals, values, np.empty(len(mean), bool)
+                )
             )
             bound = paid - (-extra // self.unit)
             if bound >= self.best_cost:
@@ -118,7 +129,7 @@ class _Search:
             if np.array_equal(before, states):
                 candidates = np.unique(np.concatenate([_clause(cover, c) for c in unmet]))
                 candidates = candidates[states[candidates] == OPEN]
-                node = int(candidates[np.argmin(np.abs(mean[candidates] - 0.5))])
+                node = int(candidates[np.argmax(self.subtrees[candidates] * np.minimum(mean, 1 - mean)[candidates])])
                 self.looks += 1
                 heapq.heappush(self.open, (bound, self.looks, node, states, prices))
                 return

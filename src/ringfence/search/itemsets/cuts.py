@@ -32,11 +32,10 @@ class ItemTree:
     def may_stand(self) -> Flags:
         """Whether a node may stand in a cut: no leaf below it has its ceiling further down."""
         tree = self.hierarchy
-        lowest = np.zeros(len(tree.labels), np.int32)
-        lowest[: tree.leaves] = tree.depth[tree.ceilings]
-        for node in range(tree.root):  # children come before their parents
-            lowest[tree.parent[node]] = max(lowest[tree.parent[node]], lowest[node])
-        return lowest <= tree.depth
+        lowest = [*tree.depth[tree.ceilings].tolist(), *[0] * (len(tree.labels) - tree.leaves)]
+        for node, parent in enumerate(tree.parent[: tree.root].tolist()):  # children come before their parents
+            lowest[parent] = max(lowest[parent], lowest[node])
+        return np.array(lowest) <= tree.depth
 
     @cached_property
     def tops(self) -> Ints:
@@ -86,7 +85,7 @@ class ItemTree:
 
         Publishing a node costs its weight plus those of all inner nodes below it, since these sums telescope.
         """
-        weights = self._published.copy()
+        weights: Longs = self._published.copy()
         np.subtract.at(weights, self.hierarchy.parent[: self.hierarchy.root], self._published[: self.hierarchy.root])
         return weights
 
@@ -119,10 +118,10 @@ class ItemTree:
         """For each inner node v the lowest number of an inner node below it, or v: inner nodes below v are numbered
         from there to v, since each is numbered after all below it."""
         tree = self.hierarchy
-        lowest = np.arange(len(tree.labels), dtype=np.int32)
-        for node in range(tree.leaves, tree.root):
-            lowest[tree.parent[node]] = min(lowest[tree.parent[node]], lowest[node])
-        return lowest
+        lowest = list(range(len(tree.labels)))
+        for node, parent in zip(range(tree.leaves, tree.root), tree.parent[tree.leaves :].tolist(), strict=False):
+            lowest[parent] = min(lowest[parent], lowest[node])
+        return np.array(lowest, np.int32)
 
     def below(self, node: int) -> slice:
         """An inner node and all inner nodes below it."""

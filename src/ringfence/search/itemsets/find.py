@@ -1,6 +1,6 @@
 """Find a cut of an item tree that makes baskets k^m-anonymous, by any of the searches."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -149,7 +149,7 @@ def _walk(tree: ItemTree, supports: Supports, k: int, m: int, watch: Watch, *, c
     return _Outcome(generalized, walk.bound, len(walk.marked))
 
 
-_SEARCH = {
+_SEARCH: dict[str, Callable[[ItemTree, Supports, int, int, Watch], _Outcome]] = {
     "optimal": _optimal,
     "apriori": partial(_greedy, direct=False),
     "direct": partial(_greedy, direct=True),

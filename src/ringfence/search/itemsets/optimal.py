@@ -1,10 +1,10 @@
 """The cheapest cut that is k^m-anonymous, proven.
 
 For each inner node v there is one question: is it generalized, so that everything below it is published as v or
-something higher? If a node is, then so is all below it; and costs add up over what is. A rare set, one that at least one
-row holds but fewer than k rows do, is rare in every cut that has its members; so of their parents one must be
-generalized. That is a *clause*, and a cut is k^m-anonymous if and only if it meets the clauses of all rare sets. There
-are too many of them to list, so they are met as needed:
+something higher? If a node is, then so is all below it; and costs add up over what is. A rare set, one that at least
+one row holds but fewer than k rows do, is rare in every cut that has its members; so of their parents one must be
+generalized. That is a *clause*. A cut is k^m-anonymous if and only if it meets the clauses of all rare sets of up to m
+nodes: of its own rare sets it meets none. There are too many of them to list, so they are found as needed:
 
 1. *Backbone*: nodes that every k^m-anonymous cut generalizes. v is one if and only if the coarsest cut in which the
    children of v stand apart is not k^m-anonymous, since all cuts that do not generalize v are below that one.
@@ -81,13 +81,12 @@ class Optimum:
         while self.bound < self.cost and not self.watch.expired():
             generalized = self._cheapest_cover(looks)
             rare = self._rare_sets(generalized)
-            if len(rare):
-                self._meet(rare, generalized)
-                self._drop_implied()
-            else:  # the cover was not proven to be the cheapest: next time branch more
-                looks = max(1, 4 * looks)
+            if len(rare) == 0:
+                looks = max(1, 4 * looks)  # if that was not proven to be the cheapest cover, branch more next time
+            elif not self._meet(rare, generalized):
+                break
             cost = self.tree.cost(generalized)
-            if cost < self.cost and not self.watch.expired():
+            if cost < self.cost:
                 self.best, self.cost = generalized, cost
 
     def _cheapest_cover(self, looks: int) -> Flags:
@@ -114,9 +113,11 @@ class Optimum:
                 break
         return found
 
-    def _meet(self, rare: Ints, generalized: Flags) -> None:
-        """Generalize further until no set is rare, and note the clauses on the way; give up when the time is up."""
-        while len(rare) and not self.watch.expired():
+    def _meet(self, rare: Ints, generalized: Flags) -> bool:
+        """Generalize further until no set is rare, and note the clauses on the way; return whether time allowed it."""
+        while len(rare):
+            if self.watch.expired():
+                return False
             some = rare[:: -(-len(rare) // LIFTED_AT_ONCE)]
             for clause in self._clauses(self.supports.lifted(some, self.k)):
                 self.prices.setdefault(clause, 0.0)
@@ -127,6 +128,8 @@ class Optimum:
             rare = rare[~generalized[self.tree.hierarchy.parent[rare]].any(axis=1)]
             if len(rare) == 0:
                 rare = self._rare_sets(generalized)
+        self._drop_implied()
+        return True
 
     def _clauses(self, sets: Ints) -> Iterable[Clause]:
         """Return the clauses of rare sets: parents of their members, without those above others.

@@ -127,4 +127,4 @@ class Supports:
     def _steps_by_bits(self, heads: int, nodes: int, size: int) -> float:
         """About how many words it takes: all of a prefix, some of the last member."""
         prefixes = [heads * nodes**longer / factorial(longer) for longer in range(size)]
-        return sum(prefixes[:-1]) * self.words + prefixes[-1] * min(self.words, WORDS_PER_SET)
+        return float(sum(prefixes[:-1]) * self.words + prefixes[-1] * min(self.words, WORDS_PER_SET))
