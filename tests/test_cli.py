@@ -800,7 +800,7 @@ def test_sets_too_large_to_be_split_say_so(desk: Desk) -> None:
 
 def test_values_that_look_like_sets_are_refused(desk: Desk) -> None:
     desk.put("id\n{a}\n{a}\nb\nb\n", 'id = { role = "quasi" }', method='scheme = "set"')
-    refused(desk.run(), 2, "'{a}'", "'id'", "'cut'")
+    refused(desk.run(), 2, "'{a}'", "rename it")
 
 
 def test_a_front_is_over_levels(desk: Desk) -> None:

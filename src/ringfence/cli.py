@@ -19,6 +19,7 @@ import typer
 from ringfence import api
 from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiable
 from ringfence.jobs import Listener
+from ringfence.markup import clipped
 from ringfence.spec import Spec
 
 app = typer.Typer(
@@ -272,7 +273,7 @@ def _show_release(release: api.Release) -> None:
         recoding: str = kind if column.level is None else f"level {column.level}"
         if column.changes_nothing:
             recoding = "as it is"
-        rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(labels[:3])))
+        rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(map(clipped, labels[:3]))))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
@@ -287,9 +288,11 @@ def _show_release(release: api.Release) -> None:
         + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
     )
     if search is not None:
-        proof = (
-            "proven optimal" if search.optimal else f"not proven optimal: at most {search.gap:.1%} above the optimum"
-        )
+        proof = "proven optimal"
+        if not search.optimal:
+            proof = (
+                f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
+            )
         print(
             f"search: {proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
         )

@@ -20,6 +20,15 @@ def paragraph(text: str, *, strong: bool = False) -> str:
     return f"<p><strong>{escape(text)}</strong></p>" if strong else f"<p>{escape(text)}</p>"
 
 
+def clipped(label: str, most: int = 60) -> str:
+    """Return a label, cut off where it is long: a set may have hundreds of values.
+
+    >>> clipped("{Oslo, Bergen, Voss}", 12)
+    '{Oslo, Berg…'
+    """
+    return label if len(label) <= most else label[: most - 1] + "…"
+
+
 def shortened(words: Sequence[str], shown: int = 5) -> str:
     """Return the first of many words and how many more there are.
 

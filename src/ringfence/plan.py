@@ -21,7 +21,7 @@ from ringfence.builders import label
 from ringfence.census import Census, Quasi
 from ringfence.errors import DataError
 from ringfence.hierarchy import MISSING, Ints
-from ringfence.markup import paragraph, shortened, table
+from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.recoding import Recoding
 
 FORMAT = "ringfence plan 1"
@@ -155,12 +155,12 @@ class GlobalPlan(SavedPlan):
             lines.append(f"├─ {name}: {column}")
             if not column.changes_nothing:
                 blocks = list(column.blocks().items())
-                lines += [f"│  ├─ {label}: {shortened(leaves, 8)}" for label, leaves in blocks[:8]]
+                lines += [f"│  ├─ {clipped(label)}: {shortened(leaves, 8)}" for label, leaves in blocks[:8]]
                 lines += [f"│  └─ and {len(blocks) - 8:,} more labels"] if len(blocks) > 8 else []
         return "\n".join([*lines, f"└─ {self._fate()}"])
 
     def _repr_html_(self) -> str:
-        rows = [(name, column, shortened(list(column.blocks()))) for name, column in self.columns.items()]
+        rows = [(name, column, shortened(list(map(clipped, column.blocks())))) for name, column in self.columns.items()]
         return table(["attribute", "recoding", "labels"], rows) + paragraph(self._fate())
 
 

@@ -143,7 +143,7 @@ def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
 
     def name(leaves: Sequence[int]) -> Label:
         if len(leaves) == 1:
-            return hierarchy.labels[leaves[0]]
+            return _alone(hierarchy.labels[leaves[0]])
         node = hierarchy.common_ancestor(leaves)
         if hierarchy.stop[node] - hierarchy.first[node] == len(leaves):
             return hierarchy.labels[node]
@@ -154,6 +154,13 @@ def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
         return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in leaves) + "}"
 
     return name
+
+
+def _alone(label: Label) -> Label:
+    """Return a value as it stands, if it can be told from a set: inside one it would be in quotes."""
+    if label is not None and label.startswith("{") and label.endswith("}"):
+        raise DataError(f"the value {label!r} looks like the label of a group of values; rename it")
+    return label
 
 
 def _item(label: Label) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census import Quasi
-from ringfence.errors import DataError, SpecError
+from ringfence.errors import SpecError
 from ringfence.hierarchy import Hierarchy
 from ringfence.partitions import CUT, NEVER, RUNS, SETS, Branch, Partitions, Rule
 from ringfence.recoding import Recoding, at_level, by_blocks, by_nodes, namer
@@ -149,8 +149,6 @@ def _levels(quasi: Quasi) -> tuple["Levels", Callable[[int], Recoding]]:
 def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[list[int]]], Recoding]]:
     """Return the partitions of a scheme, and how blocks of them are published; values in none of these stay alone."""
     hierarchy, rule = quasi.hierarchy, RULES[scheme]
-    if scheme != "cut":
-        _refuse_values_like_sets(quasi, scheme)
     branches: list[Branch] = []
     groups = _groups(quasi)
     if scheme in FREE:
@@ -178,17 +176,6 @@ def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[l
         return by_blocks(hierarchy, blocks, name)
 
     return partitions, recode
-
-
-def _refuse_values_like_sets(quasi: Quasi, scheme: str) -> None:
-    """Refuse values that nobody could tell from the label of a set."""
-    for leaf in np.flatnonzero(quasi.rows > 0).tolist():
-        label = quasi.hierarchy.labels[leaf] or ""
-        if label.startswith("{") and label.endswith("}"):
-            raise DataError(
-                f"column {quasi.name!r} has the value {label!r}, which looks like a set of values as the scheme"
-                f" {scheme!r} publishes them; rename it, or choose the scheme 'level' or 'cut'"
-            )
 
 
 def _cut(hierarchy: Hierarchy, blocks: list[list[int]]) -> Recoding:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ringfence.markup import paragraph, table
+from ringfence.markup import clipped, paragraph, table
 
 
 @dataclass(frozen=True)
@@ -88,4 +88,6 @@ def some(count: int, what: str) -> str:
 
 def _shown(labels: Mapping[str, str | None]) -> str:
     """Return the labels of a class as text."""
-    return ", ".join(f"{name!r}: {'missing' if label is None else repr(label)}" for name, label in labels.items())
+    return ", ".join(
+        f"{name!r}: {'missing' if label is None else repr(clipped(label))}" for name, label in labels.items()
+    )

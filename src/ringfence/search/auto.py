@@ -30,8 +30,8 @@ from ringfence.search.bounding import Bounder, Contexts, Terms
 from ringfence.search.boxes import Box, Boxes, Part
 from ringfence.search.lattice import SAME, SLACK, impossible
 from ringfence.search.programs import MOST_BLOCKS, blocks_of
-from ringfence.search.progress import SearchResult, Watch
-from ringfence.spaces import Space
+from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
+from ringfence.spaces import Levels, Space
 
 Node = tuple[int, ...]
 Option = tuple[int, tuple[int, ...]]
@@ -87,13 +87,8 @@ class AutoSearch:
         self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
             census, spaces, roller, metric, terms, watch,
         )  # fmt: skip
-        sizes = [blocks_of(space) for space in spaces]
-        self.eliminated = _eliminated(spaces, sizes)
-        self.bounders = {
-            a: Bounder(census, spaces, a, terms)
-            for a, size in enumerate(sizes)
-            if size <= MOST_BLOCKS or a == self.eliminated
-        }
+        self.eliminated = _eliminated(spaces, [blocks_of(space) for space in spaces])
+        self.bounders = [Bounder(census, spaces, a, terms) for a in range(len(spaces))]
         self.boxes = [Boxes(space) for space in spaces]
         self.best: Answer | None = None
         self.bound = -inf
@@ -122,7 +117,7 @@ class AutoSearch:
             optimal=proven,
             bound=self.best.cost if proven else min(self.best.cost, max(self.bound, 0.0)),
             nodes=self.watch.nodes,
-            pruned=max(0, total - self.watch.nodes),
+            pruned=min(MOST_COUNTED, max(0, total - self.watch.nodes)),
             seconds=self.watch.seconds,
         )
 
@@ -158,7 +153,8 @@ class AutoSearch:
         Attributes with large programs are left out unless it is to be thorough.
         """
         reached, tried = inf, 0
-        order = [a for a in sorted(self.bounders) if thorough or len(self.bounders[a].program.members) <= CHEAP_BLOCKS]
+        sizes = [len(bounder.program.members) for bounder in self.bounders]
+        order = [a for a, size in enumerate(sizes) if thorough or size <= CHEAP_BLOCKS]
         while tried < len(order) and not self.watch.expired():
             a = order[0]
             order = [*order[1:], a]
@@ -175,10 +171,10 @@ class AutoSearch:
             self._consider(states)
 
     def _move_values(self, states: list[Any], reached: float) -> None:
-        """Move single values of sets that are too large for a program to other blocks, while that is cheaper."""
+        """Move single values of sets that are too large for an exact program to other blocks, while that is cheaper."""
         bounder = self.bounders[self.eliminated]
         for a, space in enumerate(self.spaces):
-            if a in self.bounders or not isinstance(space.walk, Partitions) or len(space.walk.branches) > 1:
+            if self.bounders[a].program.exact or isinstance(space.walk, Levels) or len(space.walk.branches) > 1:
                 continue
             for value in range(len(states[a][0])):
                 for block in range(max(states[a][0]) + 2):
@@ -208,7 +204,7 @@ class AutoSearch:
 
     def _refine(self) -> None:
         """Split what can be split at no cost: of equals, programs take the partition that merges less."""
-        for a in sorted(self.bounders):
+        for a in range(len(self.bounders)):
             assert self.best is not None, "there is something to refine"
             bounder, before = self.bounders[a], self.best
             states = [space.state(position) for space, position in zip(self.spaces, before.node, strict=True)]
@@ -271,6 +267,9 @@ class AutoSearch:
         contexts, dead = bounder.narrowed(settled), set(node.dead)
         best: tuple[tuple[float, float], list[tuple[float, tuple[Box, ...]]]] | None = None
         for place, decision in self._decisions(bounder, settled):
+            if self.watch.expired():
+                yield node.bound, node.boxes, node.dead
+                return
             parts = [part for part in decision if (place, part.option) not in dead]
             probes = [(*settled[:place], part.box, *settled[place + 1 :]) for part in parts]
             found, alive = [], []
@@ -365,7 +364,7 @@ class AutoSearch:
 
 
 def has_program(spaces: Sequence[Space]) -> bool:
-    """Whether some attribute can be eliminated, without which there is no such search."""
+    """Whether some attribute has an exact program, without which none can be eliminated."""
     return min(blocks_of(space) for space in spaces) <= MOST_BLOCKS
 
 

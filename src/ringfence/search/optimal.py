@@ -23,7 +23,7 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.metrics import Metric
 from ringfence.models import Promise
 from ringfence.search.lattice import SAME, SLACK, impossible
-from ringfence.search.progress import SearchResult, Watch
+from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.spaces import Space
 from ringfence.spec import Spec
 
@@ -138,7 +138,7 @@ def search_partitions(
         optimal=search.open_bound == inf,
         bound=min(best.cost, search.open_bound),
         nodes=watch.nodes,
-        pruned=total - search.met,
+        pruned=min(MOST_COUNTED, total - search.met),
         seconds=watch.seconds,
     )
 

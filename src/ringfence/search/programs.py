@@ -18,7 +18,10 @@ from ringfence.partitions import CUT, NEVER, RUNS, Branch, Partitions, State, re
 from ringfence.spaces import Levels, Space
 
 MOST_BLOCKS = 1 << 17
-"""An attribute with more blocks than this has no program."""
+"""An attribute with more blocks than this has no exact program."""
+
+LARGEST_SET = 16
+"""Children of a branch with more of them are merged in runs only, if need be: the program is not exact then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,7 @@ class Program:
     cost of every block and returns that of the cheapest partition, and its state in the attribute's space.
     """
 
+    exact: bool
     leaves: Longs
     sums: tuple[tuple[int, ...], ...]
     steps: Longs
@@ -45,11 +49,11 @@ class Program:
 
 
 def blocks_of(space: Space) -> int:
-    """Return how many blocks a program over a space would have, or one too many."""
+    """Return how many blocks an exact program over a space has; far too many where sets are large."""
     if isinstance(space.walk, Levels):
         return space.walk.count * len(space.quasi.rows)
     total = space.quasi.occurring
-    for branch in space.walk.branches if isinstance(space.walk, Partitions) else []:
+    for branch in space.walk.branches:
         children = len(branch.children)
         total += {RUNS: children * children // 2, CUT: 1, NEVER: 0}.get(branch.rule, 1 << min(children, 40))
     return total
@@ -59,6 +63,7 @@ class _Builder:
     """Collects rows, steps and blocks."""
 
     def __init__(self, leaves: list[int]) -> None:
+        self.exact = True
         self.row = {leaf: row for row, leaf in enumerate(leaves)}
         self.below: list[tuple[int, ...]] = [(leaf,) for leaf in leaves]
         self.sums: list[tuple[int, ...]] = []
@@ -79,16 +84,18 @@ class _Builder:
 
     def finish(self, leaves: list[int], solve: Callable[[Floats], tuple[float, Any]]) -> Program:
         """Return the program."""
-        return Program(np.array(leaves), tuple(self.sums), np.array(self.steps), tuple(self.members), solve)
+        return Program(self.exact, np.array(leaves), tuple(self.sums), np.array(self.steps), tuple(self.members), solve)
 
 
 def program(space: Space) -> Program:
-    """Return the program of an attribute's space."""
+    """Return the program of an attribute's space.
+
+    One that is not exact finds a partition that the space has, but maybe not the best.
+    """
     leaves = np.flatnonzero(space.quasi.rows > 0).tolist()
     builder = _Builder(leaves)
     if isinstance(space.walk, Levels):
         return builder.finish(leaves, _levels(builder, space, space.walk, leaves))
-    assert isinstance(space.walk, Partitions)
     return builder.finish(leaves, _tree(builder, space.walk))
 
 
@@ -156,7 +163,8 @@ def _way(
         row = builder.sum(tuple(rows))
         whole = builder.block(0, row, builder.below[row])
         return lambda costs, alone: min((float(alone.sum()), branch.apart), (float(costs[whole]), branch.together))
-    if branch.rule is RUNS:
+    if branch.rule is RUNS or size > LARGEST_SET:
+        builder.exact = builder.exact and branch.rule is RUNS
         runs = np.zeros((size, size), np.int64)
         for start in range(size):
             leaves: tuple[int, ...] = ()

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 REPORT_EVERY = 0.1  # seconds
 
+MOST_COUNTED = 2**53
+"""More recodings than this are not counted: no number of that size is exact everywhere."""
+
 
 @dataclass(frozen=True)
 class SearchResult:

@@ -77,7 +77,8 @@ class ItemTree:
         tree = self.hierarchy
         before = np.concatenate([[0], np.cumsum(self.baskets.occurrences)])
         leaves = (tree.stop - tree.first).astype(np.int64)
-        return (before[tree.stop] - before[tree.first]) * np.where(leaves > 1, leaves, 0)
+        costs: Longs = (before[tree.stop] - before[tree.first]) * np.where(leaves > 1, leaves, 0)
+        return costs
 
     @cached_property
     def weights(self) -> Longs:
