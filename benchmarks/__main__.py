@@ -10,8 +10,8 @@ import sys
 
 from benchmarks.data import data_folder
 
-NAMES = ["lattice", "frontier", "job", "audit"]
-PAPERS = ["papers.frontier", "papers.schemes"]
+NAMES = ["lattice", "frontier", "cluster", "job", "audit"]
+PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster"]
 
 
 def main() -> None:

@@ -17,6 +17,16 @@ COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
     *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "class"),
 ]
+CENSUS_INCOME = {
+    "age": 0,
+    "worker": 1,
+    "education": 4,
+    "marital": 7,
+    "race": 10,
+    "sex": 12,
+    "country": 34,
+    "household": 22,
+}
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 
 
@@ -29,10 +39,26 @@ def data_folder() -> Path | None:
 
 def adult(folder: Path) -> pa.Table:
     """Return the 30,162 complete rows of Adult: eight quasi-identifiers and the class, as text."""
-    with lzma.open(folder / "adult" / "adult.data.xz", "rt") as file:
-        rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(COLUMNS) and "?" not in row]
-    keep = [*QUASI, "class"]
+    rows, keep = _complete_rows(folder / "adult" / "adult.data.xz"), [*QUASI, "class"]
     return pa.table({name: [row[COLUMNS.index(name)] for row in rows] for name in keep})
+
+
+def whole_adult(folder: Path) -> pa.Table:
+    """Return the 45,222 complete rows of both files of Adult, all columns but the class, as text."""
+    rows = [row for part in ("data", "test") for row in _complete_rows(folder / "adult" / f"adult.{part}.xz")]
+    return pa.table({name: [row[place] for row in rows] for place, name in enumerate(COLUMNS[:-1])})
+
+
+def _complete_rows(path: Path) -> list[list[str]]:
+    with lzma.open(path, "rt") as file:
+        return [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(COLUMNS) and "?" not in row]
+
+
+def census_income(folder: Path) -> pa.Table:
+    """Return the 199,523 rows of Census-Income (KDD): seven quasi-identifiers and the household, as text."""
+    with lzma.open(folder / "census-income-kdd" / "census_income_1994_1995_train.csv.xz", "rt") as file:
+        rows = list(csv.reader(file, skipinitialspace=True))
+    return pa.table({name: [row[place] for row in rows] for name, place in CENSUS_INCOME.items()})
 
 
 def write_adult(folder: Path, into: Path, copies: int = 1) -> Path:

@@ -7,8 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
+
+import numpy as np
 
 from ringfence.census import Census
 from ringfence.groups import Groups
@@ -59,6 +61,12 @@ class Clusterer:
             for t, weight, *values in zip(joint.tuples, joint.weights, *joint.values, strict=True)
             for row in [(tuple(self.census.codes[t].tolist()), tuple(int(values[s]) for s in looked_at))] * int(weight)
         )
+
+    @cached_property
+    def place(self) -> dict[Row, int]:
+        """The order in which rows that tie are taken: that of the distinct ones, shuffled."""
+        distinct = sorted(set(self.rows()))
+        return dict(zip(distinct, np.random.default_rng(2010).permutation(len(distinct)).tolist(), strict=True))
 
     @property
     def asked(self) -> list[tuple[int, float]]:
@@ -112,8 +120,8 @@ class Clusterer:
         return clusters, suppressed
 
     def greedy_pk_clustering(self, rows: Sequence[Row]) -> list[Cluster]:
-        """The paper's function of this name: of rows that tie, the smallest; a cluster that has enough gets no more."""
-        left, clusters = sorted(rows), []
+        """The paper's function of this name: of rows that tie, the first; a cluster that has enough gets no more."""
+        left, clusters = sorted(rows, key=self.place.__getitem__), []
         seed = left[0]
         while left:
             if self.asked:
@@ -131,7 +139,7 @@ class Clusterer:
             if self.holds(cluster):
                 clusters.append(cluster)
             else:
-                for row in sorted(cluster):
+                for row in sorted(cluster, key=self.place.__getitem__):
                     joined = [(len(other) + 1) * self.loss([*other, row]) for other in clusters]
                     clusters[joined.index(min(joined))].append(row)
         return clusters

@@ -21,7 +21,7 @@ NOWHERE = cast(int, np.int64(-1))
 NONE = cast(int, np.int64(0))
 WIDENS = cast(bool, np.bool_(True))
 STAYS = cast(bool, np.bool_(False))
-RUN = 16  # tuples that are looked at together
+RUN = 24  # tuples that are looked at together
 
 
 class Tuples(NamedTuple):

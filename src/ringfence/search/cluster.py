@@ -25,8 +25,8 @@ class ClusterResult:
     """The clusters, `nodes[g, a]` that group g is published as in attribute a, and what was found out on the way.
 
     `loss` is the total information loss, suppressed rows included; `search.cost` is the same per cell (NTIL), and
-    `search.bound` what no clustering within these boundaries can go below. `mam_groups` counts the groups of the
-    maximum allowed table that hold, `parts` what they were cut into.
+    `search.bound` what no clustering within these boundaries can go below (groups that were cut count nothing in it).
+    `mam_groups` counts the groups of the maximum allowed table that hold, `parts` what they were cut into.
     """
 
     groups: Groups
@@ -61,7 +61,8 @@ def cluster(
     cheapest first: around each tuple, the cell of nodes that holds what is asked is found by widening it to the nearest
     tuple (to the nearest with a new value only once it has k rows); the cell that loses least takes in all it covers.
     When the rest cannot make a cluster, each tuple of it joins the cluster that it makes lose least more. With `ties =
-    "paper"` clusters grow row by row as the paper says, and where it leaves a choice the first combination is taken.
+    "paper"` clusters grow row by row as the paper says, and where it leaves a choice the first combination is taken, in
+    an order that is always the same but has nothing to do with values, like the order of rows in a file.
 
     Parameters
     ----------
@@ -127,9 +128,7 @@ def cluster(
     nodes = common_ancestors(census, groups)
     cells = census.rows * len(census.quasi)
     loss = float(groups.sizes @ information_losses(census, nodes)) + allowed.suppressed * len(census.quasi)
-    bound = (
-        float(field.distances @ field.tuples.weights) / field.unit + allowed.suppressed * len(census.quasi)
-    ) / cells
+    bound = (field.least_loss + allowed.suppressed * len(census.quasi)) / cells
     cost = loss / cells
     return ClusterResult(
         groups=groups,

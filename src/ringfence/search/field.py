@@ -34,6 +34,9 @@ BATCH = 2_000
 SMALL = 1_000
 """Parts of at most so many rows are clustered both ways."""
 
+SHUFFLE = 2010
+"""A seed for the order in which combinations that tie are taken in the paper's way: fixed, but no order of values."""
+
 
 class Field:
     """The tuples that are not suppressed, and what is asked of their clusters.
@@ -103,15 +106,22 @@ class Field:
 
     @cached_property
     def distances(self) -> Longs:
-        """For each tuple a loss that no cluster of its group can beat (`kernels.growth.radii`)."""
+        """For each tuple a loss that no cluster of its part can beat (`kernels.growth.radii`)."""
         out = np.empty(len(self.order), np.int64)
 
-        def work(bounds: Longs) -> None:
-            radii(bounds, self.trees, self.tuples, self.asked, out)
+        def work(cuts: Longs) -> None:
+            radii(cuts, self.trees, self.tuples, self.asked, out)
 
-        for _ in self._in_batches(self.bounds, work):
+        for _ in self._in_batches(self.cuts, work):
             pass
         return out
+
+    @property
+    def least_loss(self) -> float:
+        """What no clustering can go below, all cells together; groups that were cut count nothing."""
+        whole = np.isin(self.cuts[:-1], self.bounds) & np.isin(self.cuts[1:], self.bounds)
+        counts = np.repeat(whole, np.diff(self.cuts)) * self.tuples.weights
+        return float(self.distances @ counts) / self.unit
 
     @cached_property
     def part_of(self) -> Longs:
@@ -181,7 +191,9 @@ class Field:
         number = np.full(self.parts + 1, len(parts))
         number[parts] = np.arange(len(parts))
         part = number[self.part_of[found.tuples]]
-        order = np.argsort(part, kind="stable")
+        # In an order of values, the first of those that tie would always be of one kind, such as the youngest, and
+        # clusters far worse than in the order of a file, which the paper had.
+        order = np.lexsort((np.random.default_rng(SHUFFLE).permutation(len(part)), part))
         bounds = np.searchsorted(part[order], np.arange(len(parts) + 1))
         order = order[: bounds[-1]]
         place = np.zeros(len(self.census.weights), np.int64)
