@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.data import data_folder
 
-NAMES = ["lattice", "frontier", "job", "audit"]
+NAMES = ["lattice", "frontier", "itemsets", "job", "audit"]
 
 
 def main() -> None:

@@ -66,10 +66,9 @@ class ItemTree:
         return np.argsort(parents, kind="stable").astype(np.int32), np.concatenate([[0], np.cumsum(counts)])
 
     def children(self, node: int) -> Ints:
-        """The children of a node, in the order of their leaves."""
+        """The children of a node, in the order of their numbers."""
         nodes, starts = self._children
-        below = nodes[starts[node] : starts[node + 1]]
-        return below[np.argsort(self.hierarchy.first[below], kind="stable")]
+        return nodes[starts[node] : starts[node + 1]]
 
     @cached_property
     def _published(self) -> Longs:
@@ -77,7 +76,8 @@ class ItemTree:
         tree = self.hierarchy
         before = np.concatenate([[0], np.cumsum(self.baskets.occurrences)])
         leaves = (tree.stop - tree.first).astype(np.int64)
-        return (before[tree.stop] - before[tree.first]) * np.where(leaves > 1, leaves, 0)
+        costs: Longs = (before[tree.stop] - before[tree.first]) * np.where(leaves > 1, leaves, 0)
+        return costs
 
     @cached_property
     def weights(self) -> Longs:
@@ -91,7 +91,7 @@ class ItemTree:
 
     @property
     def scale(self) -> int:
-        """The cost of publishing nothing but the root of this tree, whose NCP is 1; 1 where nothing was bought."""
+        """The cost of publishing everything as the root, whose NCP is 1; 1 where nothing is published."""
         return max(1, int(self.baskets.occurrences.sum()) * self.hierarchy.leaves)
 
     def cost(self, generalized: Flags) -> int:

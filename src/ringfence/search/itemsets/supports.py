@@ -85,7 +85,7 @@ class Supports:
         return None
 
     def rare_sets(self, cut: Ints, k: int, size: int, *, under: int | None = None, limit: int = MOST_SETS) -> Ints:
-        """Return rare sets of `size` nodes of a cut as rows, at most `limit`; with `under`, those with a member below.
+        """Return rare sets of `size` nodes of a cut as rows, at most `limit`; with `under`, those with a member below it.
 
         Sets with a rare subset may be missing: whoever asks size by size knows of that one.
         """
