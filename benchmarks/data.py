@@ -1,4 +1,4 @@
-"""The data that benchmarks run on: Adult where it is at hand, found by RINGFENCE_DATA or beside the checkout."""
+"""The data that benchmarks run on: found by RINGFENCE_DATA or beside the checkout, or made here from a seed."""
 
 import csv
 import lzma
@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
 from ringfence.census import Census, counted_columns, take_census
 from ringfence.engine import ROWS, Engine
 from ringfence.spec import Spec
+
+Longs = npt.NDArray[np.int64]
 
 COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
@@ -97,3 +100,40 @@ def count(source: Path | pa.Table, spec: Spec) -> Census:
     """Return the census of a table or a file, as a job takes it."""
     with Engine(spec.data) as engine:
         return take_census(engine.count(engine.open(source, spec.data), counted_columns(spec)), spec, ROWS)
+
+
+def webview(folder: Path, number: int) -> tuple[Longs, Longs]:
+    """Return BMS-WebView-1 or -2: rows and items, a pair for each item of a row."""
+    name = {1: "bms-webview-1/BMS1.txt.xz", 2: "bms-webview-2/BMS2_itemset_mining.txt.xz"}[number]
+    with lzma.open(folder / name, "rt") as file:
+        rows = [[int(item) for item in line.split()] for line in file]
+    row_of = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    return row_of, np.fromiter((item for row in rows for item in row), np.int64)
+
+
+def sales(seed: int = 2008) -> tuple[Longs, Longs]:
+    """Return made-up sales with the figures of BMS-POS: rows and items, a pair for each item of a row.
+
+    515,597 rows of 1,657 items, at most 164 in a row and 6.5 on average. The lengths of rows are log-normal; items are
+    drawn independently, the i-th most popular with a chance of 1 / i; popularity has nothing to do with the number of
+    an item.
+    """
+    rng = np.random.default_rng(seed)
+    rows, items, longest = 515_597, 1_657, 164
+    lengths = np.clip(np.ceil(rng.lognormal(1.43, 0.85, rows)), 1, longest).astype(np.int64)
+    lengths[0] = longest
+    chances = np.cumsum(1 / np.arange(1, items + 1))
+    numbers = rng.permutation(items)
+    full, drawn, lacking = [], np.empty(0, np.int64), lengths.copy()
+    while lacking.any():  # draw as many as are lacking, until no row has an item twice
+        row_of = np.repeat(np.arange(rows), lacking)
+        popularity = np.searchsorted(chances, rng.random(len(row_of)) * chances[-1])
+        drawn = np.sort(np.concatenate([drawn, row_of * items + numbers[popularity]]))
+        drawn = drawn[np.diff(drawn, prepend=-1) > 0]
+        had = np.bincount(drawn // items, minlength=rows)
+        lacking = np.where(had > 0, lengths - had, 0)
+        done = lacking[drawn // items] == 0
+        full.append(drawn[done])
+        drawn = drawn[~done]
+    pairs = np.sort(np.concatenate(full))
+    return pairs // items, pairs % items

@@ -66,10 +66,9 @@ class ItemTree:
         return np.argsort(parents, kind="stable").astype(np.int32), np.concatenate([[0], np.cumsum(counts)])
 
     def children(self, node: int) -> Ints:
-        """The children of a node, in the order of their leaves."""
+        """The children of a node, in the order of their numbers."""
         nodes, starts = self._children
-        below = nodes[starts[node] : starts[node + 1]]
-        return below[np.argsort(self.hierarchy.first[below], kind="stable")]
+        return nodes[starts[node] : starts[node + 1]]
 
     @cached_property
     def _published(self) -> Longs:
@@ -92,7 +91,7 @@ class ItemTree:
 
     @property
     def scale(self) -> int:
-        """The cost of publishing nothing but the root of this tree, whose NCP is 1; 1 where nothing was bought."""
+        """The cost of publishing everything as the root, whose NCP is 1; 1 where nothing is published."""
         return max(1, int(self.baskets.occurrences.sum()) * self.hierarchy.leaves)
 
     def cost(self, generalized: Flags) -> int:
