@@ -135,8 +135,8 @@ def search_partitions(
         raise Unsatisfiable(impossible(census, roller, [space.coarsest for space in spaces], promise, limit))
     return best.node, SearchResult(
         cost=best.cost,
-        optimal=search.open_bound == inf,
-        bound=min(best.cost, search.open_bound),
+        optimal=search.open_bound > best.cost,
+        bound=min(best.cost, max(0.0, search.open_bound)),  # no loss is below 0
         nodes=watch.nodes,
         pruned=min(MOST_COUNTED, total - search.met),
         seconds=watch.seconds,
