@@ -37,6 +37,7 @@ SUPPRESSED = {
 }
 SUPPRESSED_FOR_K = {4: 11, 8: 42, 10: 51, 20: 162}
 PAIRS = [(k, p) for k, of in SUPPRESSED.items() for p in of]
+PARTS = (50_000, 4000, 2000, 1000, 500, 200)
 WAYS = {"best": "ours", "paper": "printed"}
 
 
@@ -85,6 +86,7 @@ def reproduce(rows: pa.Table, page: Page, pairs: Sequence[tuple[int, int]]) -> I
     yield from page.table("table-6", _suppressed(runs, pairs))
     yield from page.table("boundaries", _boundaries(censuses[True], pairs))
     yield from page.table("clusters", _clusters(runs, pairs))
+    yield from page.table("parts", _parts(censuses[False]))
 
 
 def _runs(censuses: Mapping[bool, Census], pairs: Sequence[tuple[int, int]]) -> Iterator[Run]:
@@ -189,3 +191,17 @@ def _clusters(runs: Runs, pairs: Sequence[tuple[int, int]]) -> Iterator[Row]:
             sizes = runs[False, k, p, way].result.groups.sizes
             row[f"{name}: clusters"], row[f"{name}: largest"] = len(sizes), int(sizes.max())
         yield row
+
+
+def _parts(census: Census) -> Iterator[Row]:
+    """What it costs to cut large groups, without boundaries, at the k and the p of the specification."""
+    work = over(census, specification(ADULT, bounded=False))
+    whole = work()
+    for most in PARTS:
+        result = work(max_group=most)
+        yield {
+            "max_group": most,
+            "parts": result.parts,
+            "ntil": round(result.ntil, 5),
+            "more %": round(100 * (result.ntil / whole.ntil - 1), 1),
+        }
