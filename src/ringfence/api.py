@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.fronts import Frontier
+from ringfence.fronts import Frontier, SchemeFrontier
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
 
@@ -261,27 +261,25 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
     return replace(release, table=target)
 
 
-def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier:
-    """Return the front of k and loss over full-domain recodings: what every k costs, all at once.
+def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier | SchemeFrontier:
+    """Return the front of k and loss: what every k costs.
 
-    Every node of the level lattice is evaluated by roll-up. `spec.frontier` says which front: of pairs of node and k
-    ("release", the default), or of nodes alone, as Dewri et al. 2009 have it; exactly, or by their search POkA. What
-    `privacy` asks for are minima; none is needed. With one of l, p and t, and `suppression = 0`, the front has three
-    objectives. `source` is as for `anonymize`.
+    With the scheme `level`, every node of the lattice is evaluated by roll-up, for all k at once. `spec.frontier` says
+    which front: of pairs of node and k ("release", the default), or of nodes alone, as Dewri et al. 2009 have it;
+    exactly, or by their search POkA. What `privacy` asks for are minima; none is needed. With one of l, p and t, and
+    `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
+    one, as the method `optimal` would. `source` is as for `anonymize`.
     """
     from ringfence.census import counted_columns, take_census
     from ringfence.engine import ROWS, Engine, check_columns
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
     from ringfence.search.progress import Watch
+    from ringfence.search.scheme_front import scheme_front
 
     _check_available(spec, promised=False)
-    for name in spec.of_role("quasi"):
-        if spec.scheme_of(name) != "level":
-            raise SpecError(
-                f"the scheme of {name!r} is {spec.scheme_of(name)!r}, but a front is over the levels of hierarchies;"
-                " allowed: scheme = 'level'"
-            )
+    freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
+    _check_front(spec, freer)
     diary = Diary(listener)
     with Engine(spec.data) as engine:
         diary("counting the rows")
@@ -290,8 +288,27 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     watch = Watch(spec.method.time_limit, diary.tell)
+    if freer:
+        return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
     find = poka_front if spec.frontier.algorithm == "poka" else exact_front
     return Frontier(find(census, spec, watch), census, spec)
+
+
+def _check_front(spec: Spec, freer: list[str]) -> None:
+    """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.method.name != "optimal":
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
+    if not freer and spec.frontier.k is not None:
+        raise SpecError(
+            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
+        )
+    if freer and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
+            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
+        )
+    if freer and "points" in spec.frontier.model_fields_set:
+        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":

@@ -127,9 +127,7 @@ def frontier(
     if json_:
         _print_json(front.as_dict())
         return
-    found = front.front
-    proof = "" if found.complete else "; the time was up, so there may be better ones"
-    print(f"{front}\n\n{found.nodes:,} of {found.lattice:,} nodes evaluated in {found.seconds:.2f} s{proof}")
+    print(f"{front}\n\n{front.found}")
     print(f"the picture: {page}")
 
 
