@@ -368,6 +368,13 @@ class Method(Part):
             return self.suppression
         return 0.0 if self.name == "levels" else 1.0
 
+    @property
+    def shown_as(self) -> Literal["set", "range", "hierarchy"]:
+        """How groups are published: as given, else as nodes for `cluster`, ranges for `mondrian`, sets for the rest."""
+        if self.representation is not None:
+            return self.representation
+        return {"cluster": "hierarchy", "mondrian": "range"}.get(self.name, "set")  # type: ignore[return-value]
+
     @model_validator(mode="after")
     def _levels_for_levels(self) -> Self:
         if (self.name == "levels") != (self.levels is not None):
