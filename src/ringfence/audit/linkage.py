@@ -7,7 +7,7 @@ quasi-identifiers, and is the same in whatever was published as it is.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -61,14 +61,16 @@ def read_sides(
     _, together = classes(merged, release.num_rows + original.num_rows)
     numbers = np.split(together, [release.num_rows])
     ours, theirs = (
-        Side(
-            quasi=tuple(read_column(table[name], name, spec) for name in quasi),
-            kept=number,
-            rows=table[rows].to_numpy().astype(np.int64),
-        )
+        _sorted([read_column(table[name], name, spec) for name in quasi], number, table[rows].to_numpy())
         for table, number in zip((release, original), numbers, strict=True)
     )
     return ours, theirs
+
+
+def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs) -> Side:
+    """Put combinations into the order of their labels, so that nothing depends on the engine's."""
+    order = np.lexsort((kept, *(column.codes for column in reversed(quasi))))
+    return Side(tuple(replace(column, codes=column.codes[order]) for column in quasi), kept[order], rows[order])
 
 
 def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover:
