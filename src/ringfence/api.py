@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ringfence.draft import Draft
     from ringfence.engine import Engine
     from ringfence.group_plan import GroupPlan
-    from ringfence.item_plan import ItemPlan
+    from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
     from ringfence.search.boundaries import Explanation
@@ -86,14 +86,17 @@ class Release:
             self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
         )
 
-    def explain(self) -> "Explanation":
+    def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
 
-        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary.
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
+        method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
         from ringfence.search.boundaries import explain_suppression
         from ringfence.search.methods import least_values
 
+        if self.item_plan is not None and self.item_plan is self.plan:
+            return self.item_plan.explain()
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]
         return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
 
@@ -103,9 +106,9 @@ class Release:
         """Write the release into a folder: what may be published under `public`, what may not under `private`.
 
         `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
-        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG too. The
-        file is read back and audited before it takes its place. Files of an earlier run are replaced when everything is
-        ready, or, if anything fails, not at all. Returns the release's path.
+        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
+        too. The file is read back and audited before it takes its place. Files of an earlier run are replaced when
+        everything is ready, or, if anything fails, not at all. Returns the release's path.
         """
         from ringfence.engine import Engine
         from ringfence.publish import FORMATS, publish

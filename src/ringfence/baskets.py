@@ -96,9 +96,7 @@ class Baskets:
         return counts
 
 
-def _distinct(
-    starts: Longs, lengths: Longs, items: Longs, leaves: int, weights: Longs
-) -> tuple[Longs, Longs]:
+def _distinct(starts: Longs, lengths: Longs, items: Longs, leaves: int, weights: Longs) -> tuple[Longs, Longs]:
     """Return one position for each distinct basket, in the order of `Baskets`, and the weight of each.
 
     Baskets go down a trie together, one item at a time: `path` is the rank of what each has shown so far, among those

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,11 @@ from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiab
 from ringfence.jobs import Listener
 from ringfence.markup import clipped
 from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    from ringfence.group_plan import GroupColumn
+    from ringfence.plan import ColumnPlan
+    from ringfence.search.progress import SearchResult
 
 app = typer.Typer(
     name="ringfence",
@@ -96,21 +101,26 @@ def run(
     output: Out,
     report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
     plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say which rows boundaries cost, and which ones.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which rows boundaries cost; of baskets, why items were generalized.")
+    ] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
         release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener)
-    explanation = release.explain() if explain else None
+    explanations = {}
+    if explain:
+        explanations["explanation"] = release.explain()
+        if release.item_plan is not None and release.item_plan is not release.plan:
+            explanations["explanation of items"] = release.item_plan.explain()
     if json_:
-        told = {} if explanation is None else {"explanation": asdict(explanation)}
-        _print_json(_release_json(release) | told)
+        _print_json(_release_json(release) | {key: asdict(told) for key, told in explanations.items()})
         return
     _show_release(release)
-    if explanation is not None:
-        print("\n" + "\n".join(explanation.sentences))
+    for told in explanations.values():
+        print("\n" + "\n".join(told.sentences))
 
 
 @app.command()
@@ -259,18 +269,31 @@ def _release_json(release: api.Release) -> dict[str, Any]:
         "metrics": dict(release.metrics),
         "incomplete": release.incomplete,
         "search": search_figures(release.search),
+        **({} if release.item_plan is None else {"items": [asdict(reason) for reason in release.item_plan.reasons]}),
         "verdict": release.audit.as_dict(),
     }
+
+
+def _found(search: "SearchResult") -> str:
+    """Say how good the answer of a search is known to be, and what it took."""
+    proof = "proven optimal"
+    if not search.optimal:
+        proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
+    return f"{proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
 
 
 def _show_release(release: api.Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
     rows = [("attribute", "recoding", "labels", "for example")]
-    for name, column in release.plan.columns.items():
+    columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
+    columns |= {} if release.item_plan is None else release.item_plan.columns
+    for name, column in columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
         method = release.spec.method
         kind = release.spec.scheme_of(name) if method.name == "optimal" else method.name
         recoding: str = kind if column.level is None else f"level {column.level}"
+        if name == release.spec.items:
+            recoding = "item cut"
         if column.changes_nothing:
             recoding = "as it is"
         rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(map(clipped, labels[:3]))))
@@ -279,7 +302,8 @@ def _show_release(release: api.Release) -> None:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
     metrics, search = release.metrics, release.search
     fate = "masked" if release.plan.masked else "dropped"
-    print(f"\n{metrics['rows']:,} rows published in {metrics['classes']:,} classes, {metrics['suppressed']:,} {fate}")
+    classes = f" in {metrics['classes']:,} classes" if "classes" in metrics else ""
+    print(f"\n{metrics['rows']:,} rows published{classes}, {metrics['suppressed']:,} {fate}")
     if release.incomplete:
         print(f"{release.incomplete:,} rows with missing values removed beforehand")
     losses = {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")}
@@ -288,14 +312,9 @@ def _show_release(release: api.Release) -> None:
         + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
     )
     if search is not None:
-        proof = "proven optimal"
-        if not search.optimal:
-            proof = (
-                f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
-            )
-        print(
-            f"search: {proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
-        )
+        print(f"search: {_found(search)}")
+    if release.decision.basket is not None and release.decision.basket.plan is not release.plan:
+        print(f"search of item cuts: {_found(release.decision.basket.search)}")
     print(f"\n{release.audit}")
     private = Path(release.table).parent.parent / "private"
     page = private / "report.html"

@@ -34,6 +34,14 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class ItemExplanation:
+    """Why items are generalized: a reason for each label of several items, and each in words."""
+
+    reasons: tuple[Reason, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ItemPlan(SavedPlan):
     """Publish each item of a basket under a label of the item tree, each label once a basket.
 
@@ -73,6 +81,16 @@ class ItemPlan(SavedPlan):
         groups = {label: items for label, items in self.items.blocks().items() if items != [label]}
         return dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
 
+    def explain(self) -> ItemExplanation:
+        """Say of each label of several items why these could not be published apart."""
+        why, sentences = {reason.label: reason for reason in self.reasons}, []
+        for label, items in self.generalized.items():
+            because = f"; apart, there would be {why[label].rare}" if label in why else ""
+            sentences.append(f"{shortened(items, 8)}: published as {label}{because}.")
+        return ItemExplanation(
+            self.reasons, tuple(sentences or [f"Every item of {self.column} is published as it is."])
+        )
+
     def _headline(self) -> str:
         labels, gone = len(self.items.blocks()), sum(map(len, self.generalized.values()))
         items = f"{len(self.items.leaves):,} items"
@@ -90,7 +108,7 @@ class ItemPlan(SavedPlan):
             lines.append(f"├─ {clipped(label)}: {shortened(list(map(clipped, items)), 8)}")
             lines += [f"│     apart, there would be {clipped(why[label].rare, 100)}"] if label in why else []
         rest = len(self.generalized) - SHOWN_LABELS
-        lines += [f"├─ and {rest:,} more groups"] if rest > 0 else []
+        lines += [f"├─ and {rest:,} more group{'s' * (rest != 1)}"] if rest > 0 else []
         return "\n".join([*lines, "└─ each label once a basket; no rows dropped"])
 
     def _repr_html_(self) -> str:

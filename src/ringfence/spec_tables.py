@@ -295,7 +295,9 @@ class Attribute(Part):
             raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
         if self.role != "items" and isinstance(self.hierarchy, FanoutHierarchy) and self.hierarchy.by == "support":
             raise PydanticCustomError(
-                "by", "hierarchy.by = 'support' is for the role items; the role here is {role}", {"role": repr(self.role)}
+                "by",
+                "hierarchy.by = 'support' is for the role items; the role here is {role}",
+                {"role": repr(self.role)},
             )
         return self
 

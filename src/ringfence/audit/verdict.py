@@ -42,7 +42,9 @@ class Verdict:
     specification asks for them. Of several l (or t), each stands under its attribute, "l:illness", and where that is
     not enough its kind too, "l:illness:entropy". l is the fewest distinct values, the least effective number of values
     (the exponential of the entropy), or for recursive diversity the largest l that holds in all classes for the given
-    c, 0 if none does.
+    c, 0 if none does. Of baskets, m is the largest size, up to the one asked for, at which every combination of labels
+    is in k of them, and k (beside quasi-identifiers "k:" and their attribute) the fewest that hold one; without
+    quasi-identifiers there are no classes, masked or missing.
     """
 
     ok: bool

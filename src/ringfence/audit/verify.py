@@ -11,8 +11,11 @@ import numpy as np
 
 from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
 from ringfence.audit.guarantees import judge
+from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.labels import grammar
 from ringfence.audit.verdict import Example, Finding, Verdict, some
+from ringfence.basket_rows import fetch_baskets, gather
+from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.spec import BoundaryLevel, Spec
@@ -27,13 +30,16 @@ def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
     Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
-    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other. A
-    table that lacks a column it is to be judged by is a DataError: it could not be judged.
+    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other.
+    Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
+    by is a DataError: it could not be judged.
     """
-    quasi, sensitive = spec.of_role("quasi"), _needed(spec)
-    columns: list[str] = list(rows.columns)
+    quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
     _refuse_unjudged(spec)
-    _require(columns, [*quasi, *sensitive])
+    basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
+    _require(rows.columns, [*quasi, *sensitive, *items, *basket])
+    columns: list[str] = [name for name in rows.columns if name not in basket]
+    rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
     released = read_released(counted, ROWS, quasi, sensitive, spec)
     total = int(released.rows.sum())
@@ -47,11 +53,27 @@ def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
             measured[judgement.key] = judgement.measured
             finding = judgement.finding(released)
             findings += [] if finding is None else [finding]
+        if spec.privacy.m is not None:
+            in_baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
+            findings += in_baskets.findings
+            measured |= {f"k:{spec.items}" if quasi else "k": in_baskets.measured["k"], "m": in_baskets.measured["m"]}
     measured["rows"] = total
+    if items and not quasi:  # there are no classes to speak of
+        return Verdict(not findings, measured, tuple(findings), ())
     measured["classes"] = len(released.sizes)
     measured["masked"] = int(released.rows[released.masked].sum())
     measured["missing"] = int(released.rows[released.incomplete].sum())
     return Verdict(not findings, measured, tuple(findings), _smallest(released))
+
+
+def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> BasketJudgement:
+    """Judge baskets by their labels, and these by the item tree where the specification alone determines it.
+
+    A tree that was made from the items of the original cannot be made again from what is published.
+    """
+    name = spec.items or ""
+    tree = stated_hierarchy(name, spec)
+    return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
 
 
 def _needed(spec: Spec) -> list[str]:
@@ -63,9 +85,8 @@ def _needed(spec: Spec) -> list[str]:
 
 def _refuse_unjudged(spec: Spec) -> None:
     """Refuse promises that are not judged yet: to pass over them in silence would be to vouch for them."""
-    for key, asked in (("privacy.m", spec.privacy.m), ("data.entity", spec.data.entity)):
-        if asked is not None:
-            raise SpecError(f"{key} = {asked!r} cannot be judged yet; leave it out to judge what can be")
+    if spec.data.entity is not None:
+        raise SpecError(f"data.entity = {spec.data.entity!r} cannot be judged yet; leave it out to judge what can be")
 
 
 def _require(columns: Sequence[str], needed: Sequence[str]) -> None:

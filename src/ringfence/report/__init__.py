@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.audit.verdict import Verdict
+from ringfence.baskets import Baskets
 from ringfence.census import Census
 from ringfence.report.page import draw, render
 from ringfence.report.style import Chart, as_png, as_svg
@@ -33,7 +34,15 @@ class Report:
             (folder / f"{name}.png").write_bytes(as_png(chart))
 
 
-def build_report(census: Census, decision: Decision, verdict: Verdict, spec: Spec, *, incomplete: int) -> Report:
+def build_report(
+    census: Census,
+    decision: Decision,
+    verdict: Verdict,
+    spec: Spec,
+    *,
+    incomplete: int,
+    baskets: Baskets | None = None,
+) -> Report:
     """Return the report of a release: what was asked and done, what it costs, and what the audit says.
 
     Every number is computed from the census, the plan and the verdict; rows are not looked at. The same inputs always
