@@ -760,14 +760,9 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
     "later",
     [
         *({"method": f'name = "{name}"'} for name in ("ring", "local", "hilbert", "mondrian", "anatomy")),
-        {"method": 'name = "itemsets"'},
         {"data": 'entity = "name"'},
         {"data": 'weights = "age"'},
-        {"data": 'basket_id = "name"'},
         {"data": 'table = "people"'},
-        {"attributes": ATTRIBUTES.replace('"sensitive"', '"items"')},
-        {"attributes": ATTRIBUTES.replace('"sensitive"', '"items"'), "privacy": "k = 2\nm = 2"},
-        {"name": "people.dat"},
     ],
     ids=str,
 )

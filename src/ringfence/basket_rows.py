@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ringfence.engine import Engine, require_columns
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.item_columns import item_lists
+from ringfence.item_columns import ITEMS, item_lists
 from ringfence.sources import LABEL, RAW
 from ringfence.spec import Spec
 
@@ -89,8 +89,11 @@ def as_text(rows: ibis.Table, spec: Spec, file_format: str) -> ibis.Table:
     name = spec.items
     if name is None or file_format == "parquet":
         return rows
-    if file_format in LINES and list(rows.columns) != [name]:
-        raise SpecError(f"a file of baskets holds these alone, but there are the columns {listed(rows.columns)}")
+    if file_format in LINES and list(rows.columns) != [ITEMS]:
+        raise SpecError(
+            f"a {file_format} file has one column, {ITEMS!r}, but here there are: {listed(map(repr, rows.columns))};"
+            " allowed formats: csv, parquet"
+        )
     if not rows[name].type().is_array():
         if file_format in LINES:
             raise SpecError(f"{name!r} holds text with a separator; allowed formats: csv, parquet")
