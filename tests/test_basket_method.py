@@ -67,7 +67,10 @@ def test_lists_in_memory_come_back_as_lists_of_the_same_kind(kind: Callable[[dic
     shown = pa.table(release.table) if kind is not pd.DataFrame else pa.Table.from_pandas(release.table)
     assert as_sets(shown["basket"].to_pylist()) == as_sets(PUBLISHED)
     # The other columns travel with their basket.
-    pairs = {(shop, tuple(basket)) for basket, shop in zip(shown["basket"].to_pylist(), shown["shop"].to_pylist())}
+    pairs = {
+        (shop, tuple(basket))
+        for basket, shop in zip(*shown.select(["basket", "shop"]).to_pydict().values(), strict=True)
+    }
     assert pairs == {(shop, tuple(basket)) for shop, basket in enumerate(PUBLISHED, 1)}
     assert release.metrics["ncp"] == 2.5 / 11
     assert (release.metrics["rows"], release.metrics["suppressed"]) == (4, 0)
@@ -335,7 +338,7 @@ def test_specifications_that_do_not_fit_together_say_so(parts: dict[str, Any], w
 def test_itemsets_and_basket_ids_need_items() -> None:
     for parts in ({"method": {"name": "itemsets"}}, {"data": {"basket_id": "age"}}):
         with pytest.raises(SpecError, match="needs an attribute of role items"):
-            rf.anonymize(pa.table({"age": [1, 2]}), rf.Spec(attributes=QUASI, privacy={"k": 2}, **parts))  # type: ignore[arg-type]
+            rf.anonymize(pa.table({"age": [1, 2]}), rf.Spec(attributes=QUASI, privacy={"k": 2}, **parts))
 
 
 def test_by_support_is_for_items() -> None:

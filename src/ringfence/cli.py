@@ -274,12 +274,13 @@ def _release_json(release: api.Release) -> dict[str, Any]:
     }
 
 
-def _found(search: "SearchResult") -> str:
+def _found(search: "SearchResult", *, judged: bool) -> str:
     """Say how good the answer of a search is known to be, and what it took."""
     proof = "proven optimal"
     if not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
-    return f"{proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
+    nodes = f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if judged else ""
+    return f"{proof}{nodes}, {search.seconds:.2f} s"
 
 
 def _show_release(release: api.Release) -> None:
@@ -312,9 +313,9 @@ def _show_release(release: api.Release) -> None:
         + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
     )
     if search is not None:
-        print(f"search: {_found(search)}")
+        print(f"search: {_found(search, judged=release.plan.kind != 'group')}")
     if release.decision.basket is not None and release.decision.basket.plan is not release.plan:
-        print(f"search of item cuts: {_found(release.decision.basket.search)}")
+        print(f"search of item cuts: {_found(release.decision.basket.search, judged=True)}")
     print(f"\n{release.audit}")
     private = Path(release.table).parent.parent / "private"
     page = private / "report.html"
