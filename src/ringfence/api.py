@@ -370,24 +370,23 @@ def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
-    must be the manifest's. `original` is for guarantees that need the original data to be judged; none of those here
-    yet do.
+    must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
+    made up, none past its boundary, and rows suppressed are counted.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
-    if original is not None:
-        raise SpecError("an audit against the original is not there yet: leave it out")
     _check_available(spec)
     with Engine(spec.data) as engine:
+        before = None if original is None else engine.open(original, spec.data)
         if not isinstance(table, str | Path):
-            return verify(engine, engine.open(table, spec.data), spec)
+            return verify(engine, engine.open(table, spec.data), spec, before)
         try:  # as a release of ours is written, else as the original is
-            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec)
+            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before)
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = verify(engine, engine.open(table, spec.data), spec)
+            verdict = verify(engine, engine.open(table, spec.data), spec, before)
     return _with_manifest(verdict, Path(table))
 
 

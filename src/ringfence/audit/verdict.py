@@ -12,8 +12,8 @@ class Finding:
     """A violation: the rule, a sentence, how many rows it is about, and the labels of one class where it is seen.
 
     The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), boundary (generalized past
-    it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be missing), identifier and unlisted (columns
-    that may not be there), rows (there are none).
+    it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
+    missing), identifier and unlisted (columns that may not be there), rows (there are none).
     """
 
     rule: str

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 import ibis
 import numpy as np
 
+from ringfence.audit.against import judge_against, read_linked
 from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
@@ -26,13 +27,14 @@ SHOWN_CLASSES = 5
 __all__ = ["Example", "Finding", "Verdict", "verify"]
 
 
-def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
+def verify(engine: Engine, rows: ibis.Table, spec: Spec, original: ibis.Table | None = None) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
     Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
     missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other.
     Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
-    by is a DataError: it could not be judged.
+    by is a DataError: it could not be judged. With the original, the release is also traced back to it, row by row, but
+    for baskets.
     """
     quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
     _refuse_unjudged(spec)
@@ -53,10 +55,18 @@ def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
             measured[judgement.key] = judgement.measured
             finding = judgement.finding(released)
             findings += [] if finding is None else [finding]
-        if spec.privacy.m is not None:
-            in_baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
-            findings += in_baskets.findings
-            measured |= {f"k:{spec.items}" if quasi else "k": in_baskets.measured["k"], "m": in_baskets.measured["m"]}
+    if total > 0 and original is not None:
+        found, counted_against = judge_against(
+            read_linked(engine, rows.drop(*items), _beside(engine, original, spec), spec), spec
+        )
+        if "past_boundary" in counted_against:  # cell by cell, which tells more than the labels alone
+            findings = [finding for finding in findings if finding.rule != "boundary"]
+        findings += found
+        measured |= counted_against
+    if total > 0 and spec.privacy.m is not None:
+        baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
+        findings += baskets.findings
+        measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
     measured["rows"] = total
     if items and not quasi:  # there are no classes to speak of
         return Verdict(not findings, measured, tuple(findings), ())
@@ -64,6 +74,18 @@ def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
     measured["masked"] = int(released.rows[released.masked].sum())
     measured["missing"] = int(released.rows[released.incomplete].sum())
     return Verdict(not findings, measured, tuple(findings), _smallest(released))
+
+
+def _beside(engine: Engine, original: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows of an original that a release can be traced back to: of a long table, one a basket."""
+    if spec.items is None:
+        return original
+    if not spec.of_role("quasi"):
+        raise SpecError(f"the baskets in {spec.items!r} are judged by themselves: leave the original out")
+    basket = [spec.data.basket_id, spec.items]
+    hidden = [*spec.of_role("identifier"), *(name for name in original.columns if name not in spec.attributes)]
+    columns = [name for name in original.columns if name in basket or name not in hidden]
+    return gather(engine, original, spec, columns).drop(spec.items)
 
 
 def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> BasketJudgement:
