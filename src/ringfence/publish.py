@@ -94,7 +94,7 @@ def publish(
             if decision.basket is not None and decision.basket.plan is not decision.plan:
                 decision.basket.plan.save(staged / "private/items.json")
             _portable(spec).dump(staged / "private/spec.toml")
-            if (report or plots) and not isinstance(decision.plan, ItemPlan):
+            if report or plots:
                 from ringfence.report import build_report
 
                 page = build_report(census, decision, verdict, spec, incomplete=census.incomplete, baskets=baskets)
