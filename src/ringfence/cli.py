@@ -74,7 +74,7 @@ def demo(
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
+    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet, Arrow, or baskets (.dat).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The specification to write, a TOML file.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     json_: Json = False,
@@ -145,7 +145,7 @@ def frontier(
 
 @app.command()
 def audit(
-    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet or Arrow.")],
+    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet, Arrow, or baskets (.dat).")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
     original: Annotated[Path | None, typer.Option(help="The original data, for guarantees that need it.")] = None,
     json_: Json = False,

@@ -35,7 +35,7 @@ CLEAR = 0.1
 KINDS = ("recoding", "class-sizes", "losses", "marginal", "associations", "query-errors")
 EXAMPLES = 4
 COUNTED = ("one", "two", "three")
-COUNTS = ("rows", "suppressed", "classes")
+COUNTS = ("rows", "suppressed", "classes", "item_ncp")  # the section about baskets tells of the last
 
 
 @dataclass(eq=False)

@@ -28,8 +28,6 @@ MEANINGS = {
     " top.",
     "ce": "Classification error: the share of rows suppressed, or not of the commonest label in their class.",
     "aecs": "Average class size, in units of k. 1: no class is larger than it must be.",
-    "item_ncp": "Normalized certainty penalty of baskets: the share of all items that a published label stands for,"
-    " averaged over the items of all published rows. 0: exact, 1: nothing is told.",
 }
 
 DISTANCES = {
