@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from item_tables import Case, ancestors, cases, cheapest
+from item_tables import Case, cases, cheapest, spec_for, table_of
 
 import ringfence as rf
 from ringfence.api import run
@@ -225,27 +225,6 @@ def test_a_plan_says_what_forced_each_generalization_and_survives_being_saved(tm
     assert ItemPlan.load(tmp_path / "plan.json") == plan
     with pytest.raises(DataError, match="another format or kind"):
         rf.apply(tmp_path / "plan.json", pa.table({"basket": ROWS}))
-
-
-def paths_of(case: Case) -> list[list[str]]:
-    """The tree of a case as a specification states it."""
-    tree = case.tree
-    return [[str(tree.labels[node]) for node in ancestors(tree, leaf)] for leaf in range(tree.leaves)]
-
-
-def spec_for(case: Case, k: int, m: int, **method: Any) -> rf.Spec:
-    """The specification of a random case."""
-    tree = case.tree
-    marks = sorted({str(tree.labels[node]) for node in tree.ceilings.tolist() if node != tree.root})
-    boundary = {"boundary": marks} if marks else {}
-    basket = {"role": "items", "hierarchy": {"paths": paths_of(case)}, **boundary}
-    return rf.Spec(attributes={"basket": basket}, privacy={"k": k, "m": m}, method={"name": "itemsets", **method})
-
-
-def table_of(case: Case) -> pa.Table:
-    """The rows of a random case."""
-    rows = [[case.tree.labels[leaf] for leaf in row] for row in case.rows]
-    return pa.table({"basket": pa.array(rows, pa.list_(pa.string()))})
 
 
 @given(

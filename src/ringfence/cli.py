@@ -47,15 +47,17 @@ Out = Annotated[Path, typer.Option("-o", "--output", help="The folder to write t
 def demo(
     output: Out = Path("ringfence-demo"),
     rows: Annotated[int, typer.Option(min=100, help="How many sample people to make.")] = 30_000,
+    baskets: Annotated[bool, typer.Option("--baskets", help="Make shopping baskets instead of people.")] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001  read by `main`
 ) -> None:
-    """Run the whole flow on sample people: make a table, anonymize it, audit the release."""
-    from ringfence.samples import write_people
+    """Run the whole flow on sample people or baskets: make a table, anonymize it, audit the release."""
+    from ringfence.samples import write_baskets, write_people
 
+    name = "baskets" if baskets else "people"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        spec = Spec.load(write_people(output, rows))
+        spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
     except OSError as error:
         raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
     with _progress(json_) as listener:
@@ -63,12 +65,12 @@ def demo(
     if json_:
         _print_json(_release_json(release))
         return
-    print(f"{rows:,} sample people in {output / 'people.csv'}, specification in {output / 'people.toml'}\n")
+    print(f"{rows:,} sample {name} in {output / f'{name}.csv'}, specification in {output / f'{name}.toml'}\n")
     _show_release(release)
     print(
         "\nTry it yourself:\n"
-        f"  ringfence run {output / 'people.toml'} -o {output}\n"
-        f"  ringfence audit {release.table} {output / 'people.toml'}"
+        f"  ringfence run {output / f'{name}.toml'} -o {output}{' --explain' * baskets}\n"
+        f"  ringfence audit {release.table} {output / f'{name}.toml'}"
     )
 
 
