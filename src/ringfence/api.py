@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
-LATER = {"partition", "homogeneous", "effort"}
+LATER = {"partition", "homogeneous"}
 """Keys of methods that are not there yet."""
-GROUPING = ("cluster",)
+RECODING = ("optimal", "levels")
+"""Methods that decide on values, each recoded the same way everywhere."""
+GROUPING = ("cluster", "hilbert", "mondrian", "local")
 """Methods that decide on rows, in groups."""
 
 
@@ -446,7 +448,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     """Refuse what later versions will do, naming it."""
     method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster", "itemsets"),
+        f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
         "data.table": data.table is not None,
@@ -456,7 +458,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels, cluster and itemsets, with"
+                f"{what} is not there yet; there are: the methods {listed([*RECODING, *GROUPING, 'itemsets'])}, with"
                 " privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
@@ -466,8 +468,8 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         raise SpecError(
             f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
         )
-    if method.name == "cluster":
-        _check_cluster(spec)
+    if method.name in GROUPING:
+        _check_grouping(spec)
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
@@ -499,12 +501,13 @@ def _check_needs_none(spec: Spec, name: str) -> None:
         )
 
 
-def _check_cluster(spec: Spec) -> None:
-    """Refuse what clusters cannot promise."""
+def _check_grouping(spec: Spec) -> None:
+    """Refuse what methods that decide on groups of rows cannot promise."""
+    name = spec.method.name
     for part in spec.diversities():
-        if part.kind != "distinct":
-            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method 'cluster' promises k, p and distinct l")
-    if spec.closenesses():
-        raise SpecError("privacy.t: the method 'cluster' promises k, p and distinct l; allowed: no t")
+        if part.kind != "distinct" and name != "mondrian":
+            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method {name!r} promises k, p and distinct l")
+    if spec.closenesses() and name != "mondrian":
+        raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
-        raise SpecError("method.keep_suppressed = true: the method 'cluster' drops the rows that it suppresses")
+        raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")

@@ -366,6 +366,7 @@ class Method(Part):
     homogeneous: bool = False
     representation: Literal["set", "range", "hierarchy"] | None = None
     effort: Literal["fast", "good", "best"] = "good"
+    relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
     max_group: Count = 50_000
     time_limit: Positive | None = None
@@ -380,8 +381,10 @@ class Method(Part):
 
     @property
     def minimized(self) -> MetricName:
-        """The loss that is kept small: clusters grow by what their labels lose, whatever `metric` says."""
-        return "ntil" if self.name == "cluster" else self.metric
+        """The loss that is kept small: methods that decide on groups of rows have one of their own."""
+        if self.name == "cluster":
+            return "ntil"
+        return "glm" if self.name in ("hilbert", "mondrian", "local") else self.metric
 
     @property
     def shown_as(self) -> Literal["set", "range", "hierarchy"]:

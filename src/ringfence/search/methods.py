@@ -23,8 +23,11 @@ from ringfence.recoding import Recoding, at_level
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
+from ringfence.search.local import local
+from ringfence.search.mondrian import mondrian
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spaces import Space
@@ -133,7 +136,54 @@ def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
     return groups_decision(census, spec, found.groups, found.search)
 
 
-def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
+def _hilbert(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Neighbours on a Hilbert curve, in groups that lose least along it."""
+    groups, result = hilbert(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _mondrian(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """The table cut at medians, as long as both halves satisfy the models."""
+    groups = mondrian(
+        census,
+        promise(spec, census, room=census.rows),
+        relaxed=spec.method.relaxed,
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return groups_decision(census, spec, groups, None)
+
+
+def _local(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Groups that lose as little as effort can make them."""
+    groups, result = local(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        effort=spec.method.effort,
+        seed=spec.method.seed or 0,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _measured(decision: Decision) -> Decision:
+    """Let a search report the loss as it is measured, where it went by one that differs a little (`search.spans`)."""
+    assert decision.search is not None
+    return replace(decision, search=replace(decision.search, cost=decision.metrics["glm"]))
+
+
+def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
     """Turn groups into a plan that publishes them in the representation that is asked for."""
     shown = cover_groups(census, groups, spec.method.shown_as)
     plan = group_plan(census, groups, shown, _complete_columns(census, spec), self_contained(spec).dumps())
@@ -156,6 +206,9 @@ METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
     "optimal": _optimal,
     "levels": _levels,
     "cluster": _cluster,
+    "hilbert": _hilbert,
+    "mondrian": _mondrian,
+    "local": _local,
 }
 
 
