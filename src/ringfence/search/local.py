@@ -23,8 +23,8 @@ EFFORTS = {"fast": 0, "good": 2_500, "best": 25_000}
 """How many changes are tried for each row, times the usual size of groups."""
 
 SLICES = 64
-HOT, COLD = 0.1, 0.01
-"""At first and in the end, changes that add these shares of what a group costs are accepted now and then."""
+HOT, COLD = 0.5, 0.05
+"""At first and in the end, changes are accepted now and then that add these shares of what rows lose on average."""
 
 SIZE_WEIGHT = 0.2
 """What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
@@ -200,7 +200,7 @@ class Annealer:
         """Try so many changes; return the group of each row in the best groups seen."""
         places, rows = self.places, self._line.asked.census.rows
         self.best_cost, best = self.cost, places.homes.copy()
-        scale = self.best_cost / max(1, int((places.losses > 0).sum()))
+        scale = float(places.sizes @ places.losses) / max(1, int(places.sizes[places.losses > 0].sum()))
         heats = scale * HOT * (COLD / HOT) ** (np.arange(SLICES + 1) / SLICES)
         for hot, cold in zip(heats[:-1].tolist(), heats[1:].tolist(), strict=True):
             if not len(self._rows) or watch.expired():
