@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.fronts import Frontier
+from ringfence.fronts import Frontier, SchemeFrontier
 from ringfence.item_spec import RELATIONAL_SEARCHES, check_items
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
@@ -319,27 +319,25 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
     return replace(release, table=target)
 
 
-def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier:
-    """Return the front of k and loss over full-domain recodings: what every k costs, all at once.
+def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier | SchemeFrontier:
+    """Return the front of k and loss: what every k costs.
 
-    Every node of the level lattice is evaluated by roll-up. `spec.frontier` says which front: of pairs of node and k
-    ("release", the default), or of nodes alone, as Dewri et al. 2009 have it; exactly, or by their search POkA. What
-    `privacy` asks for are minima; none is needed. With one of l, p and t, and `suppression = 0`, the front has three
-    objectives. `source` is as for `anonymize`.
+    With the scheme `level`, every node of the lattice is evaluated by roll-up, for all k at once. `spec.frontier` says
+    which front: of pairs of node and k ("release", the default), or of nodes alone, as Dewri et al. 2009 have it;
+    exactly, or by their search POkA. What `privacy` asks for are minima; none is needed. With one of l, p and t, and
+    `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
+    one, as the method `optimal` would. `source` is as for `anonymize`.
     """
     from ringfence.census import counted_columns, take_census
     from ringfence.engine import ROWS, Engine, check_columns
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
     from ringfence.search.progress import Watch
+    from ringfence.search.scheme_front import scheme_front
 
     _check_available(spec, promised=False)
-    for name in spec.of_role("quasi"):
-        if spec.scheme_of(name) != "level":
-            raise SpecError(
-                f"the scheme of {name!r} is {spec.scheme_of(name)!r}, but a front is over the levels of hierarchies;"
-                " allowed: scheme = 'level'"
-            )
+    freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
+    _check_front(spec, freer)
     diary = Diary(listener)
     with Engine(spec.data) as engine:
         diary("counting the rows")
@@ -348,8 +346,27 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     watch = Watch(spec.method.time_limit, diary.tell)
+    if freer:
+        return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
     find = poka_front if spec.frontier.algorithm == "poka" else exact_front
     return Frontier(find(census, spec, watch), census, spec)
+
+
+def _check_front(spec: Spec, freer: list[str]) -> None:
+    """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.method.name != "optimal":
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
+    if not freer and spec.frontier.k is not None:
+        raise SpecError(
+            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
+        )
+    if freer and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
+            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
+        )
+    if freer and "points" in spec.frontier.model_fields_set:
+        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":
@@ -365,28 +382,29 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
         return draft_spec(engine, engine.open(path, data), data, source)
 
 
-def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
+def audit(table: Any, spec: Spec, original: Any = None, *, corrupted: int = 0) -> "Verdict":
     """Judge a release: does what it shows keep the promise of the specification?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
     must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
-    made up, none past its boundary, and rows suppressed are counted.
+    made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
+    without it. `corrupted` asks what is left to guess for an adversary who knows whose that many rows are.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
-    _check_available(spec)
+    _check_promise(spec)
     with Engine(spec.data) as engine:
         before = None if original is None else engine.open(original, spec.data)
         if not isinstance(table, str | Path):
-            return verify(engine, engine.open(table, spec.data), spec, before)
+            return verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
         try:  # as a release of ours is written, else as the original is
-            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before)
+            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before, corrupted=corrupted)
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = verify(engine, engine.open(table, spec.data), spec, before)
+            verdict = verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
     return _with_manifest(verdict, Path(table))
 
 
@@ -426,7 +444,7 @@ def _located(source: Any, spec: Spec) -> Any:
 
 def _check_available(spec: Spec, *, promised: bool = True) -> None:
     """Refuse what later versions will do, naming it."""
-    method, privacy, data = spec.method, spec.privacy, spec.data
+    method, data = spec.method, spec.data
     missing = {
         f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster", "itemsets"),
         "data.entity": data.entity is not None,
@@ -441,9 +459,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
                 f"{what} is not there yet; there are: the methods optimal, levels, cluster and itemsets, with"
                 " privacy.k, l, p, t and m"
             )
-    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
-        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
-    check_items(spec)
+    _check_promise(spec, promised=promised)
     if method.name == "itemsets" and promised:
         return
     if method.search not in RELATIONAL_SEARCHES:
@@ -452,12 +468,19 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         )
     if method.name == "cluster":
         _check_cluster(spec)
-    quasi = spec.of_role("quasi")
-    if not quasi:
-        raise SpecError("no attribute has the role quasi: there is nothing to recode")
-    for name in quasi:
+    for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
+
+
+def _check_promise(spec: Spec, *, promised: bool = True) -> None:
+    """Refuse a specification that promises nothing, or nothing about anyone."""
+    privacy = spec.privacy
+    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    check_items(spec)
+    if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
+        raise SpecError("no attribute has the role quasi: there is nothing to recode")
 
 
 def _check_needs_none(spec: Spec, name: str) -> None:

@@ -403,6 +403,7 @@ class Frontier(Part):
     """How to find the whole front of k and loss."""
 
     algorithm: Literal["exact", "poka"] = "exact"
+    k: Annotated[list[Count], Field(min_length=1)] | None = None
     points: Literal["release", "nodes"] = "release"
     depth: Annotated[
         Literal["average"] | Count,

@@ -9,6 +9,7 @@ to a row of its own: at least so many violate, at most so many.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import ibis
 import numpy as np
@@ -31,15 +32,21 @@ class Linked:
     original: Side
     covers: tuple[Cover, ...]
 
+    @cached_property
+    def graph(self) -> Graph:
+        """Which published combinations may come from which of the original."""
+        return link(self.published, self.original, self.covers)
+
     def example(self, number: int) -> dict[str, str | None]:
         """Return the labels of a published combination."""
         return {column.name: column.labels[column.codes[number]] for column in self.published.quasi}
 
 
-def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec) -> Linked:
-    """Count both tables by the quasi-identifiers and by all other columns that they share.
+def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec, *, blind: bool = False) -> Linked:
+    """Count both tables by the quasi-identifiers and, unless `blind`, by all other columns that they share.
 
-    Rows of the original that miss a value and therefore were not to be published are left out.
+    Blind is who tries to link them without knowing the rest; combinations are then the classes of the release. Rows of
+    the original that miss a value and therefore were not to be published are left out.
     """
     quasi = spec.of_role("quasi")
     for name in quasi:
@@ -51,7 +58,8 @@ def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Sp
     if spec.data.missing == "suppress":
         for name in quasi:
             original = original.filter(original[name].notnull())
-    kept = [name for name in rows.columns if name in original.columns and name not in quasi]
+    shared = [name for name in rows.columns if name in original.columns and name not in quasi]
+    kept = [] if blind else shared
     ours, theirs = (engine.count(table, [*quasi, *kept]) for table in (rows, original))
     published, raw = read_sides(ours, theirs, quasi, kept, spec, ROWS)
     covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]
@@ -71,7 +79,7 @@ def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, 
         message = f"the release has {some(-suppressed, 'row')} more than the original"
         return [Finding("rows", message, -suppressed, {})], measured
     findings = [*_too_many_suppressed(linked, suppressed, spec)]
-    graph = link(published, original, linked.covers)
+    graph = linked.graph
     flow = match(graph)
     unmatched = published.rows - total_by(graph.left, flow, len(published.rows))
     if unmatched.any():

@@ -147,7 +147,7 @@ def link(published: Side, original: Side, covers: Sequence[Cover]) -> Graph:
     sizes, leaves = covers[pivot].holds.sum(axis=1), np.nonzero(covers[pivot].holds)[1]
     holder = np.repeat(np.arange(len(published.rows)), sizes[labels[pivot]])
     starts = (np.cumsum(sizes) - sizes)[labels[pivot]]
-    leaf = leaves[_runs(starts, sizes[labels[pivot]])]
+    leaf = leaves[runs(starts, sizes[labels[pivot]])]
     span = covers[pivot].holds.shape[1]
     keys = original.kept * span + covers[pivot].leaves
     order = np.argsort(keys, kind="stable")
@@ -156,7 +156,7 @@ def link(published: Side, original: Side, covers: Sequence[Cover]) -> Graph:
     count = np.searchsorted(keys[order], wanted, side="right") - first
     found = []
     for some in _shares(count):
-        left, right = np.repeat(holder[some], count[some]), order[_runs(first[some], count[some])]
+        left, right = np.repeat(holder[some], count[some]), order[runs(first[some], count[some])]
         for place, each in enumerate(covers):
             if place != pivot:
                 held = each.holds[labels[place][left], each.leaves[right]]
@@ -167,10 +167,10 @@ def link(published: Side, original: Side, covers: Sequence[Cover]) -> Graph:
     return Graph(left[order], right[order], published.rows, original.rows)
 
 
-def _runs(starts: Longs, counts: Longs) -> Longs:
+def runs(starts: Longs, counts: Longs) -> Longs:
     """Return the whole numbers from each start on, so many of each.
 
-    >>> _runs(np.array([5, 0]), np.array([3, 2])).tolist()
+    >>> runs(np.array([5, 0]), np.array([3, 2])).tolist()
     [5, 6, 7, 0, 1]
     """
     before = np.cumsum(counts) - counts

@@ -13,7 +13,8 @@ class Finding:
 
     The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), boundary (generalized past
     it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
-    missing), identifier and unlisted (columns that may not be there), rows (there are none).
+    missing), identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
+    suppressed), original (rows that cannot be traced back to it).
     """
 
     rule: str
@@ -45,16 +46,29 @@ class Verdict:
     c, 0 if none does. Of baskets, m is the largest size, up to the one asked for, at which every combination of labels
     is in k of them, and k (beside quasi-identifiers "k:" and their attribute) the fewest that hold one; without
     quasi-identifiers there are no classes, masked or missing.
+
+    With the original, `measured` also has its rows ("original"), how many are missing ("suppressed") and the cells past
+    boundaries ("past_boundary", "past_boundary_most" where it may be more). Of a release without classes (method
+    `ring`), k and l are the largest for which some draw keeps every match at 1/k and every value at 1/l; "matches" are
+    the pairs of rows that may be the same, "ineffective" those that only seem so. "after_corruption" is the fewest
+    candidates that are left for a row when others are known, "after_corruption_bound" what of it is certain.
     """
 
     ok: bool
     measured: Mapping[str, float | int]
     findings: tuple[Finding, ...]
     smallest: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+    """What must be known to read the verdict."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
-        return {**asdict(self), "findings": [*map(asdict, self.findings)], "smallest": [*map(asdict, self.smallest)]}
+        return {
+            **asdict(self),
+            "findings": [*map(asdict, self.findings)],
+            "smallest": [*map(asdict, self.smallest)],
+            "notes": [*self.notes],
+        }
 
     def __str__(self) -> str:
         lines = ["The promise holds." if self.ok else "The promise does not hold."]
@@ -69,7 +83,7 @@ class Verdict:
                 "Smallest classes:",
                 *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
         head = paragraph(str(self).partition("\n")[0], strong=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import floor
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,16 @@ def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
 
 def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     """The cheapest recoding of a scheme, proven."""
+    return best_recodings(census, spec, watch)[0]
+
+
+def best_recodings(
+    census: Census, spec: Spec, watch: Watch, start: Sequence[Any] = ()
+) -> tuple[Decision, tuple[Any, ...]]:
+    """Return the cheapest recoding of the attributes' schemes, and its states in their spaces.
+
+    `start` are states of which something is known to be feasible: where a search improves answers, it begins there.
+    """
     models, limit = promise(spec, census), row_limit(spec, census.rows)
     tallied = hdm_tallies(census) if spec.method.metric == "hdm" else []
     schemes = [spec.scheme_of(name) for name in census.names]
@@ -75,7 +86,7 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
         loss = metric(spec.method.metric, spec, census, roller, models.least)
         levels, result = search_levels(census, roller, models, loss, limit=limit, watch=watch)
         recodings = [space[level] for space, level in zip(lattice, levels, strict=True)]
-        return decision_for(census, spec, models, levels, recodings, result)
+        return decision_for(census, spec, models, levels, recodings, result), tuple(levels)
     spaces = [Space(quasi, scheme) for quasi, scheme in zip(census.quasi, schemes, strict=True)]
     roller = Roller(census, spaces, tallied)
     loss = metric(spec.method.metric, spec, census, roller, models.least)
@@ -84,13 +95,14 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     )
     additive = spec.method.metric not in ("ce", "aecs")
     if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
-        node, result = AutoSearch(census, spaces, roller, loss, terms, watch).run()
+        node, result = AutoSearch(census, spaces, roller, loss, terms, watch, start).run()
     else:
         up = climbs(spaces, spec)
         node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
     placed = list(zip(spaces, node, strict=True))
     reached = [space.level(position) for space, position in placed]
-    return decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
+    decision = decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
+    return decision, tuple(space.state(position) for space, position in placed)
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
