@@ -85,7 +85,11 @@ from ringfence.spec import Spec
         ),
         ({"hierarchy": "flat"}, ["anything", "*", ""], []),
         ({}, ["anything", "{a, b}"], []),
-        ({"order": "numeric"}, ["7", "anything", "[3, 4]"], []),
+        (
+            {"order": "numeric"},
+            ["7", "[3, 4]", "(3, 4]", ">=60", "<5", "{1, 2}", "*"],
+            ["anything", "", "{1, x}", "[4, 3]"],
+        ),
         (
             {"hierarchy": {"tree": REGIONS}},
             ["Italy", "South", "Europe", "*"],
