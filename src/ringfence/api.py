@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.fronts import Frontier, SchemeFrontier
+from ringfence.item_spec import RELATIONAL_SEARCHES, check_items
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
+    import ibis
+
     from ringfence.audit.verify import Verdict
+    from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.draft import Draft
     from ringfence.engine import Engine
     from ringfence.group_plan import GroupPlan
+    from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
     from ringfence.search.boundaries import Explanation
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
+BASKET_FILES = (".dat", ".spmf")
 LATER = {"partition", "homogeneous", "effort"}
 """Keys of methods that are not there yet."""
 GROUPING = ("cluster",)
@@ -44,11 +50,17 @@ class Release:
     spec: Spec = field(repr=False)
     census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
+    baskets: "Baskets | None" = field(default=None, repr=False)
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan | ItemPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
+
+    @property
+    def item_plan(self) -> "ItemPlan | None":
+        """What was decided on baskets, beside quasi-identifiers or alone; None where there are none."""
+        return None if self.decision.basket is None else self.decision.basket.plan
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -69,29 +81,38 @@ class Release:
         """Return a page for the people who answer for the release. May show values of the original."""
         from ringfence.report import build_report
 
-        return build_report(self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete)
+        return build_report(
+            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
+        )
 
-    def explain(self) -> "Explanation":
+    def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
 
-        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary.
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
+        method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
         from ringfence.search.boundaries import explain_suppression
         from ringfence.search.methods import least_values
 
+        if self.item_plan is not None and self.item_plan is self.plan:
+            return self.item_plan.explain()
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]
         return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
 
-    def save(self, folder: str | Path, file_format: str = "csv", *, report: bool = True, plots: bool = False) -> Path:
+    def save(
+        self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False
+    ) -> Path:
         """Write the release into a folder: what may be published under `public`, what may not under `private`.
 
-        `file_format` is "csv" or "parquet"; `report` makes the page, `plots` saves its charts as PNG and SVG too. The
-        file is read back and audited before it takes its place. Files of an earlier run are replaced when everything is
-        ready, or, if anything fails, not at all. Returns the release's path.
+        `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
+        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
+        too. The file is read back and audited before it takes its place. Files of an earlier run are replaced when
+        everything is ready, or, if anything fails, not at all. Returns the release's path.
         """
         from ringfence.engine import Engine
         from ringfence.publish import FORMATS, publish
 
+        file_format = file_format or _usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with Engine(self.spec.data) as engine:
@@ -106,20 +127,25 @@ class Release:
                 log=self.log,
                 report=report,
                 plots=plots,
+                baskets=self.baskets,
             )
         return path
 
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
+    def _plans(self) -> "list[GlobalPlan | GroupPlan | ItemPlan]":
+        return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
+
     def __str__(self) -> str:
-        return f"{self._headline()}\n{self.plan}\n{self.audit}"
+        return "\n".join(map(str, [self._headline(), *self._plans(), self.audit]))
 
     def _repr_html_(self) -> str:
         from ringfence.markup import paragraph, table
 
         losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
-        parts = (self.plan._repr_html_(), table(["metric", "value"], losses), self.audit._repr_html_())
+        plans = [plan._repr_html_() for plan in self._plans()]
+        parts = (*plans, table(["metric", "value"], losses), self.audit._repr_html_())
         return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
@@ -169,6 +195,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
     saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
     spec = Spec.loads(saved.spec, "the plan's specification")
+    if spec.items is not None:
+        raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
     diary = Diary(None)
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
@@ -176,19 +204,31 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
-    from ringfence.engine import Engine, check_columns
+    from ringfence.basket_rows import spread
+    from ringfence.engine import Engine
     from ringfence.publish import check
+    from ringfence.sources import like
 
     with Engine(spec.data) as engine:
-        if isinstance(source, str | Path):
-            rows = engine.open(source, spec.data)
-            made = decide(engine, rows, check_columns(rows.columns, spec))
-            table = engine.fetch(made.rows)
+        if isinstance(source, str | Path) or spec.data.basket_id is not None:
+            rows, columns = _opened(engine, source, spec)
+            made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
+            table = like(source, engine.fetch(spread(engine, made.rows, spec, columns)))
         else:
             table, made = _rewrite_in_memory(engine, source, spec, decide)
         diary("auditing the release")
         verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines))
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+
+
+def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
+    """Return the rows of a source, of a long table one a basket, and the columns that are published."""
+    from ringfence.basket_rows import gather
+    from ringfence.engine import check_columns
+
+    rows = engine.open(source, spec.data)
+    columns = check_columns(rows.columns, spec)
+    return gather(engine, rows, spec, columns), columns
 
 
 def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
@@ -202,9 +242,9 @@ def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decide
 
     table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
-    looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive")]))
+    looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi")])
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items")])
     fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
@@ -224,29 +264,47 @@ def run(
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
     release's `table` is its path.
     """
-    from ringfence.engine import Engine, check_columns
+    from ringfence.basket_rows import spread
+    from ringfence.engine import Engine
     from ringfence.publish import publish
 
     _check_available(spec)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
-        rows = engine.open(source, spec.data)
-        made = searcher(spec, diary)(engine, rows, check_columns(rows.columns, spec))
+        rows, columns = _opened(engine, source, spec)
+        made = searcher(spec, diary)(engine, rows, [name for name in columns if name != spec.data.basket_id])
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            made.rows,
+            spread(engine, made.rows, spec, columns),
             made.decision,
             spec,
             made.census,
             Path(folder),
-            file_format="csv" if source.suffix.lower() in TEXT_FILES else "parquet",
+            file_format=_format_of(source, spec),
             log=diary.lines,
             report=report,
             plots=plots,
+            baskets=made.baskets,
         )
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines))
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+
+
+def _format_of(source: Path, spec: Spec) -> str:
+    """Return the format that a source has, as far as releases are written in it; else Parquet."""
+    from ringfence.item_columns import file_is_spmf
+
+    suffix = source.suffix.lower()
+    if suffix in BASKET_FILES:
+        return "spmf" if file_is_spmf(source, spec.data.encoding) else "dat"
+    return "csv" if suffix in TEXT_FILES else "parquet"
+
+
+def _usual_format(spec: Spec) -> str:
+    """Return the format that a release in memory is written in: CSV, unless that cannot hold its lists of items."""
+    lists = spec.items is not None and spec.data.basket_id is None and spec.attributes[spec.items].separator is None
+    return "parquet" if lists else "csv"
 
 
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
@@ -386,26 +444,28 @@ def _located(source: Any, spec: Spec) -> Any:
 
 def _check_available(spec: Spec, *, promised: bool = True) -> None:
     """Refuse what later versions will do, naming it."""
-    method, privacy, data = spec.method, spec.privacy, spec.data
+    method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster"),
-        f"method.search = {method.search!r}": method.search not in ("auto", "bottom-up", "top-down"),
-        "privacy.m": privacy.m is not None,
+        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster", "itemsets"),
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
-        "data.basket_id": data.basket_id is not None,
         "data.table": data.table is not None,
         **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         "method.representation": method.representation is not None and method.name not in GROUPING,
-        **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
     }
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels and cluster, with privacy.k, l, p"
-                " and t"
+                f"{what} is not there yet; there are: the methods optimal, levels, cluster and itemsets, with"
+                " privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
+    if method.name == "itemsets" and promised:
+        return
+    if method.search not in RELATIONAL_SEARCHES:
+        raise SpecError(
+            f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
+        )
     if method.name == "cluster":
         _check_cluster(spec)
     for name in spec.of_role("quasi"):
@@ -418,7 +478,8 @@ def _check_promise(spec: Spec, *, promised: bool = True) -> None:
     privacy = spec.privacy
     if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
-    if not spec.of_role("quasi"):
+    check_items(spec)
+    if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
 from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
+from ringfence.item_columns import BASKET_FILES, read_basket_file
 from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
     CODE,
@@ -36,7 +37,7 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data, Spec
 
-__all__ = ["ROWS", "Engine", "as_released", "check_columns"]
+__all__ = ["ROWS", "Engine", "as_released", "check_columns", "require_columns"]
 
 MASK = "*"
 
@@ -86,11 +87,11 @@ class Engine:
                     return self._view(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
             case ".arrow" | ".feather" | ".ipc":
                 return self._register(as_arrow(read_ipc(path)))
-            case ".dat":
-                raise SpecError(f"baskets such as {str(path)!r} need the method 'itemsets', which is not there yet")
+            case suffix if suffix in BASKET_FILES:
+                return self._register(read_basket_file(path, data.encoding))
         raise SpecError(
             f"cannot tell what {str(path)!r} is by its name;"
-            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc"
+            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
         )
 
     def _open_csv(self, path: Path, data: Data) -> ibis.Table:
@@ -133,7 +134,7 @@ class Engine:
             else:
                 rows = self._relabel(rows, name, relabel)
         rows = self._suppress(rows.select(*columns), plan)
-        self._reseed()
+        self.reseed()
         return rows.order_by(ibis.random())
 
     def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
@@ -145,7 +146,7 @@ class Engine:
         """
         for name in plan.complete:
             rows = rows.filter(rows[name].notnull())
-        self._reseed()
+        self.reseed()
         rows = rows.mutate(ibis.row_number().over(order_by=ibis.random()).name(PLACE))
         for name, (raw, codes) in plan.codes.items():
             lookup = self._register(pa.table({RAW: raw, f"{name} {CODE}": codes}))
@@ -171,7 +172,19 @@ class Engine:
         rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
         return rows.select(*columns).order_by(ibis.random())
 
-    def _reseed(self) -> None:
+    def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
+        """Return some columns of the rows as they are, in random order."""
+        self.reseed()
+        return rows.select(*columns).order_by(ibis.random())
+
+    def keep(self, rows: ibis.Table) -> ibis.Table:
+        """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
+        name = self._name()
+        with self._reading():
+            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
+        return self._ibis.table(name)
+
+    def reseed(self) -> None:
         """Draw all that is random anew, from the operating system's entropy: the order of the input must not show."""
         self._duckdb.execute("SELECT setseed(?)", [SystemRandom().uniform(-1, 1)])
 
@@ -206,9 +219,11 @@ class Engine:
         return table.cast(pa.schema(plain))
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
-        """Carry an expression out into a file: Parquet, or CSV as `as_released` says."""
+        """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
         if path.suffix == ".parquet":
             options = "FORMAT parquet"
+        elif path.suffix in BASKET_FILES:
+            options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
         else:
             rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
@@ -284,19 +299,28 @@ def as_released(data: Data) -> Data:
 
 
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Check the columns of the data against the specification; return those that are published, in their order."""
-    for name in spec.attributes:
-        if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
-    unlisted = [name for name in columns if name not in spec.attributes]
+    """Check the columns of the data against the specification; return those that are published, in their order.
+
+    The basket's number in a long table is one of them, whatever its role: it is published anew.
+    """
+    basket = spec.data.basket_id
+    require_columns(columns, [*spec.attributes, *([] if basket is None else [basket])])
+    unlisted = [name for name in columns if name not in spec.attributes and name != basket]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
             f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
             " or set data.unlisted to 'drop' or 'publish'"
         )
     hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
-    return [name for name in columns if name not in hidden]
+    return [name for name in columns if name not in hidden or name == basket]
+
+
+def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse data without a column that is needed."""
+    for name in needed:
+        if name not in columns:
+            known = listed(map(repr, columns))
+            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
 
 
 def _parquet_columns(path: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """The methods by name: from a census and a specification to a plan, its search and its metrics."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import floor
 from typing import Any
@@ -15,6 +15,7 @@ from ringfence.covers import cover_groups
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.group_plan import GroupPlan, group_plan
 from ringfence.groups import Groups
+from ringfence.item_plan import ItemPlan
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, measure_groups, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
@@ -22,6 +23,7 @@ from ringfence.recoding import Recoding, at_level
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
@@ -31,16 +33,30 @@ from ringfence.spec import Spec
 
 @dataclass(frozen=True)
 class Decision:
-    """What is to be done, how well that was searched, and what it costs."""
+    """What is to be done, how well that was searched, and what it costs.
 
-    plan: GlobalPlan | GroupPlan
+    `basket` is what was decided on baskets, where rows have them. With the method `itemsets`, its plan is the plan.
+    """
+
+    plan: GlobalPlan | GroupPlan | ItemPlan
     search: SearchResult | None
     metrics: dict[str, float]
+    basket: BasketDecision | None = None
+
+    def with_baskets(self, basket: BasketDecision) -> "Decision":
+        """Return the decision on rows together with that on their baskets."""
+        return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
+
+    @property
+    def row_plan(self) -> GlobalPlan | GroupPlan:
+        """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
+        assert not isinstance(self.plan, ItemPlan), "an item plan is not about quasi-identifiers"
+        return self.plan
 
     @property
     def recoding(self) -> GlobalPlan:
         """The plan of a method that recodes each value the same way everywhere."""
-        assert isinstance(self.plan, GlobalPlan), "a plan of groups recodes rows, not values"
+        assert isinstance(self.plan, GlobalPlan), "other plans recode rows or baskets, not values"
         return self.plan
 
 
@@ -128,6 +144,12 @@ def least_values(spec: Spec, name: str) -> int:
     """Return how many different values of a sensitive attribute a class must have."""
     asked = [int(part.value) for part in spec.diversities() if part.of == name]
     return max([1, *asked, *([spec.privacy.p] if spec.privacy.p and name in spec.of_role("sensitive") else [])])
+
+
+def decision_on_baskets(basket: BasketDecision, rows: int) -> Decision:
+    """Return the decision where there is nothing but baskets: no row is suppressed."""
+    metrics = {"ncp": basket.search.cost, "rows": rows, "suppressed": 0}
+    return Decision(basket.plan, basket.search, metrics, basket)
 
 
 METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
