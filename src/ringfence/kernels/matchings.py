@@ -92,7 +92,7 @@ def _match_by_walks(offsets: Ints, left: int, stream: Stream, pick: Longs, owner
             if used == WORDS:
                 refill(stream)
                 used = 0
-            at = (np.int64(words[used]) * (left - 1 if matched else left)) >> 32
+            at = (words[used] * (left - 1 if matched else left)) >> 32
             used += 1
             if matched and at >= pick[row]:
                 at += 1  # not the slot that it has: that is where the walk came from

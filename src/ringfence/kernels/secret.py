@@ -29,7 +29,7 @@ class Stream(NamedTuple):
 
     state: Words32
     blocks: Words32
-    words: Words32
+    words: Longs
     used: Longs
 
 
@@ -38,7 +38,7 @@ def new_stream(key: bytes) -> Stream:
     if len(key) != 32:
         raise ValueError(f"a key has 32 bytes, not {len(key)}")
     state = np.concatenate([CONSTANTS, np.frombuffer(key, "<u4").astype(np.uint32), np.zeros(4, np.uint32)])
-    return Stream(state, np.zeros((16, BLOCKS), np.uint32), np.zeros(WORDS, np.uint32), np.array([WORDS]))
+    return Stream(state, np.zeros((16, BLOCKS), np.uint32), np.zeros(WORDS, np.int64), np.array([WORDS]))
 
 
 @njit(cache=True, nogil=True)
@@ -106,8 +106,7 @@ def next_word(stream: Stream) -> int:
     if stream.used[0] == WORDS:
         refill(stream)
     stream.used[0] += 1
-    word: int = np.int64(stream.words[stream.used[0] - 1])
-    return word
+    return stream.words[stream.used[0] - 1]
 
 
 @njit(cache=True, nogil=True)
