@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from tables import Case, cases, count, with_parts
 
 import ringfence as rf
@@ -20,18 +21,19 @@ from ringfence.audit.verify import Finding, Verdict
 from ringfence.catalogue import CATALOGUE
 from ringfence.census import Census
 from ringfence.errors import Unsatisfiable
+from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report import Report, build_report
 from ringfence.report.evidence import (
-    Published,
     associations,
     attribute_losses,
     marginals,
     other_marginals,
-    published,
     size_bins,
     uniformities,
+    width_bins,
 )
+from ringfence.report.published import Published, published
 from ringfence.report.queries import Answers, Query, Workload, in_words, make_queries, run_workload
 from ringfence.report.words import MEANINGS
 from ringfence.samples import people, people_spec
@@ -85,8 +87,8 @@ def test_classes_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
     released, _ = tiny
     assert sorted(released.sizes.tolist()) == [3, 3]
     assert released.rows == 6
-    assert released.masked_rows == 0
-    assert sorted(released.census.weights[released.suppressed].tolist()) == [1]
+    assert not released.masked.any()
+    assert released.suppressed_rows == 1
 
 
 def test_marginals_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
@@ -103,7 +105,7 @@ def test_marginals_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
 
 def test_losses_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
     """21 to 22 and 31 to 33 of the 29 years from 21 to 50; the dropped row loses everything, as do all towns."""
-    losses = attribute_losses(*tiny)
+    losses = attribute_losses(tiny[0])
     assert losses == pytest.approx({"age": (3 * 1 / 29 + 3 * 2 / 29 + 1) / 7, "town": 1.0})
 
 
@@ -123,13 +125,16 @@ def test_queries_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
     flu = Query(query.wanted, (0, 1))
     assert answers.actual(flu) == 1
     assert answers.estimate(flu) == pytest.approx(4 / 4)
-    assert in_words(flu, released.census) == "How many rows have “age” 22 to 31, “town” Oslo and “illness” flu?"
+    assert (
+        in_words(flu, released.census, released.parts)
+        == "How many rows have “age” 22 to 31, “town” Oslo and “illness” flu?"
+    )
 
 
 def test_errors_have_a_sanity_bound() -> None:
     """Of 4,000 rows, 0.1 % are 4: an answer of 3 instead of 1 is off by half of that, not by twice the truth."""
     census = count(TINY.take(pa.array([0] * 4000)), TINY_SPEC)
-    workload = Workload(census, (), np.array([100.0, 1.0]), np.array([150.0, 3.0]))
+    workload = Workload(census, (), (), np.array([100.0, 1.0]), np.array([150.0, 3.0]))
     assert workload.errors == pytest.approx([0.5, 0.5])
 
 
@@ -173,7 +178,7 @@ def test_classes_and_marginals_as_defined(case: Case) -> None:
             for leaf in leaves:
                 after[a][leaf] += rows / len(leaves)  # type: ignore[assignment]
     assert sorted(released.sizes.tolist()) == sorted(sizes.values())
-    assert decision.metrics["suppressed"] == census.weights[released.suppressed].sum()
+    assert decision.metrics["suppressed"] == released.suppressed_rows
     for found, quasi, shares in zip(marginals(released), census.quasi, after, strict=True):
         total = sum(sizes.values())
         assert found.after == pytest.approx([shares[leaf] / total for leaf in range(quasi.hierarchy.leaves)])
@@ -195,7 +200,7 @@ def test_classes_are_those_of_the_released_table() -> None:
 @given(cases())
 def test_losses_of_attributes_make_up_the_general_loss(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2})
-    losses = attribute_losses(published(census, decision.recoding), decision.recoding)
+    losses = attribute_losses(published(census, decision.recoding))
     weights = [quasi.weight for quasi in census.quasi]
     mean = sum(losses[quasi.name] * quasi.weight for quasi in census.quasi) / sum(weights)
     assert mean == pytest.approx(decision.metrics["glm"])
@@ -273,10 +278,10 @@ def test_queries_as_defined(case: Case) -> None:
 
 
 def test_queries_are_the_same_every_time(tiny: tuple[Published, GlobalPlan]) -> None:
-    census = tiny[0].census
-    one, other = make_queries(census, 50), make_queries(census, 50)
-    assert [in_words(query, census) for query in one] == [in_words(query, census) for query in other]
-    assert len({in_words(query, census) for query in one}) > 10
+    census, parts = tiny[0].census, tiny[0].parts
+    one, other = make_queries(census, parts, 50), make_queries(census, parts, 50)
+    assert [in_words(query, census, parts) for query in one] == [in_words(query, census, parts) for query in other]
+    assert len({in_words(query, census, parts) for query in one}) > 10
     assert sum(query.beside is not None for query in one) == 12
 
 
@@ -471,3 +476,72 @@ def test_pages_and_plots_as_files(nasty: Report, tmp_path: Path) -> None:
         assert (tmp_path / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
         assert (tmp_path / "plots" / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
     assert len(list((tmp_path / "plots").iterdir())) == 2 * len(nasty.charts)
+
+
+# Groups
+
+
+@given(case=cases(sensitive=1), representation=st.sampled_from(["set", "range", "hierarchy"]))
+def test_evidence_of_groups_as_defined(case: Case, representation: str) -> None:
+    """Marginals, losses, classes and answers of a release of groups, row by row."""
+    method = {"name": "cluster", "representation": representation, "suppression": 1.0}
+    census, decision = decided(case, privacy={"k": 2, "p": 2}, method=method)
+    plan = decision.plan
+    assert isinstance(plan, GroupPlan)
+    released = published(census, plan)
+    rows: list[tuple[list[tuple[int, ...]], int]] = []
+    sizes: Counter[tuple[str | None, ...]] = Counter()
+    values: dict[tuple[str | None, ...], set[int]] = {}
+    columns = [plan.columns[name] for name in census.names]
+    for combination, group, count_ in plan.entries:
+        sick = plan.combinations[combination][-1]
+        rows += [([column.covers[column.groups[group]] for column in columns], sick)] * count_
+        labels = tuple(column.labels[column.groups[group]] for column in columns)
+        sizes[labels] += count_
+        values.setdefault(labels, set()).add(sick)
+    assert sorted(released.sizes.tolist()) == sorted(sizes.values())
+    for a, found in enumerate(marginals(released)):
+        after = [
+            sum((leaf in covers[a]) / len(covers[a]) for covers, _ in rows) / len(rows)
+            for leaf in range(len(found.after))
+        ]
+        assert found.after == pytest.approx(after)
+        bins = width_bins(released, a)
+        assert sum(part.share for part in bins) == pytest.approx(1)
+        occurring = {*np.flatnonzero(census.quasi[a].rows).tolist()}
+        single = sum(len(occurring & {*covers[a]}) <= 1 for covers, _ in rows)
+        if bins[0].high == 1:
+            assert bins[0].share == pytest.approx(single / len(rows))
+    losses = attribute_losses(released)
+    weights = {quasi.name: quasi.weight for quasi in census.quasi}
+    mean = sum(losses[name] * weight for name, weight in weights.items()) / sum(weights.values())
+    assert mean == pytest.approx(decision.metrics["glm"])
+    (uniform,) = uniformities(released)
+    assert uniform.classes == sum(len(each) == 1 for each in values.values()) == 0
+    workload = run_workload(released, 12)
+    for query, estimate in zip(workload.queries, workload.estimate, strict=True):
+        guessed = 0.0
+        for covers, sick in rows:
+            share = float(query.beside is None or query.beside[1] == sick)
+            for a, wanted in query.wanted.items():
+                share *= wanted[list(covers[a])].mean()
+            guessed += share
+        assert estimate == pytest.approx(guessed)
+
+
+def test_the_report_of_groups(tmp_path: Path) -> None:
+    age = {"role": "quasi", "hierarchy": {"intervals": [5, 10, 20]}, "boundary": {"level": 1}}
+    spec = rf.Spec(
+        attributes={"age": age, "town": {"role": "quasi", "hierarchy": "flat"}, "illness": {"role": "sensitive"}},
+        privacy={"k": 2, "p": 2},
+        method={"name": "cluster"},
+    )
+    release = rf.anonymize(TINY, spec)
+    page = release.report()
+    assert "put into 1 group, and" in page.html
+    assert "recoded in the same way" not in page.html
+    assert "4 of 7 rows have to be suppressed" in page.html
+    assert "If &#39;age&#39; were allowed one level more" in page.html
+    assert "<strong>ntil</strong>" in page.html
+    path = release.save(tmp_path / "out")
+    assert (path.parent.parent / "private/report.html").read_text(encoding="utf-8") == page.html

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
-LATER = {"partition", "homogeneous", "representation", "effort"}
+LATER = {"partition", "homogeneous", "effort"}
 """Keys of methods that are not there yet."""
+GROUPING = ("cluster",)
+"""Methods that decide on rows, in groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +67,8 @@ class Release:
 
     def report(self) -> "Report":
         """Return a page for the people who answer for the release. May show values of the original."""
-        from ringfence.group_plan import GroupPlan
         from ringfence.report import build_report
 
-        if isinstance(self.plan, GroupPlan):
-            raise SpecError(f"a report of method.name = {self.spec.method.name!r} is not there yet")
         return build_report(self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete)
 
     def explain(self) -> "Explanation":
@@ -380,6 +379,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         "data.basket_id": data.basket_id is not None,
         "data.table": data.table is not None,
         **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
+        "method.representation": method.representation is not None and method.name not in GROUPING,
         **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
     }
     for what, asked in missing.items():
@@ -396,12 +396,24 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     if not quasi:
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
     for name in quasi:
-        scheme = spec.scheme_of(name) if method.name == "optimal" else "level"
-        if spec.attributes[name].hierarchy is None and scheme not in ("ordered", "set"):
-            raise SpecError(
-                f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
-                " scheme = 'ordered' or 'set', which need none"
-            )
+        if spec.attributes[name].hierarchy is None:
+            _check_needs_none(spec, name)
+
+
+def _check_needs_none(spec: Spec, name: str) -> None:
+    """Refuse an attribute without a hierarchy where what is published are labels of one."""
+    method = spec.method
+    scheme = spec.scheme_of(name) if method.name == "optimal" else "level"
+    if method.name in GROUPING and method.shown_as == "hierarchy":
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which method.representation = 'hierarchy' needs; give it one, or"
+            " representation = 'set' or 'range', which need none"
+        )
+    if method.name not in GROUPING and scheme not in ("ordered", "set"):
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
+            " scheme = 'ordered' or 'set', which need none"
+        )
 
 
 def _check_cluster(spec: Spec) -> None:

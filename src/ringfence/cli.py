@@ -293,9 +293,10 @@ def _show_release(release: api.Release) -> None:
             proof = (
                 f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
             )
-        print(
-            f"search: {proof}; {search.nodes:,} recodings judged, {search.pruned:,} ruled out, {search.seconds:.2f} s"
+        judged = (
+            f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if release.plan.kind == "global" else ""
         )
+        print(f"search: {proof}{judged}, {search.seconds:.2f} s")
     print(f"\n{release.audit}")
     private = Path(release.table).parent.parent / "private"
     page = private / "report.html"

@@ -4,7 +4,7 @@ Rows of one combination cannot be told apart by any model, so it is left to chan
 engine numbers them in random order, and the plan says which numbers are whose.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,8 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.census import Census, Longs, Quasi, Sensitive
+from ringfence.covers import Covers, Shown
 from ringfence.groups import Groups
-from ringfence.markup import paragraph, shortened, table
+from ringfence.hierarchy import MISSING, Hierarchy
+from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.plan import Label, SavedPlan, typed_leaves
 
 SHOWN_GROUPS = 8
@@ -21,10 +23,23 @@ SHOWN_GROUPS = 8
 
 @dataclass(frozen=True)
 class GroupColumn:
-    """A column: its leaves, and for a quasi-identifier what each group is published as in it."""
+    """A quasi-identifier: its leaves, the values it is published as, and which of them each group shows.
+
+    Value j shows as `labels[j]` and covers the leaves `covers[j]`; group g shows value `groups[g]`.
+    """
 
     leaves: tuple[Label, ...]
-    labels: tuple[Label, ...] = ()
+    labels: tuple[Label, ...]
+    covers: tuple[tuple[int, ...], ...]
+    groups: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.labels) != len(self.covers) or len({*self.labels}) < len(self.labels) or not all(self.covers):
+            raise ValueError("every value of a column needs a label of its own and covers some leaves")
+        if not all(0 <= leaf < len(self.leaves) for leaves in self.covers for leaf in leaves):
+            raise ValueError("a label covers leaves that the column does not have")
+        if not all(0 <= value < len(self.labels) for value in self.groups):
+            raise ValueError("a group shows a value that the column does not have")
 
     @property
     def level(self) -> None:
@@ -34,22 +49,32 @@ class GroupColumn:
     @property
     def changes_nothing(self) -> bool:
         """Whether every group shows a value as it is."""
-        return {*self.labels} <= {*self.leaves}
+        return all(len(leaves) == 1 and label == self.leaves[leaves[0]] for label, leaves in self._values())
+
+    def _values(self) -> Iterable[tuple[Label, tuple[int, ...]]]:
+        return zip(self.labels, self.covers, strict=True)
+
+    def shown(self, hierarchy: Hierarchy) -> Shown:
+        """Return the column as covers of its hierarchy's leaves."""
+        return Shown(Covers.of_lists(hierarchy, self.labels, self.covers), np.array(self.groups, np.int64))
+
+    def __str__(self) -> str:
+        return shortened([clipped(MISSING if label is None else label) for label in self.labels], 8)
 
 
 @dataclass(frozen=True)
 class GroupPlan(SavedPlan):
     """Publish rows in groups, each under its own labels.
 
-    `columns` are the quasi-identifiers, `watched` the sensitive attributes that tell rows apart. A combination has a
-    leaf of each column, then of each watched one. `entries` are (combination, group, rows): so many rows of the
-    combination go to the group; what is left of a combination is suppressed. `complete` are the columns in which a row
-    must not miss a value. `spec` is the specification that the plan keeps, self-contained.
+    `columns` are the quasi-identifiers, `watched` the leaves of sensitive attributes that tell rows apart. A
+    combination has a leaf of each column, then of each watched one. `entries` are (combination, group, rows): so many
+    rows of the combination go to the group; what is left of a combination is suppressed. `complete` are the columns in
+    which a row must not miss a value. `spec` is the specification that the plan keeps, self-contained.
     """
 
     kind: ClassVar[str] = "group"
     columns: Mapping[str, GroupColumn]
-    watched: Mapping[str, GroupColumn]
+    watched: Mapping[str, tuple[Label, ...]]
     combinations: tuple[tuple[int, ...], ...]
     entries: tuple[tuple[int, int, int], ...]
     suppressed_rows: int
@@ -58,14 +83,14 @@ class GroupPlan(SavedPlan):
     masked: bool = False
 
     def __post_init__(self) -> None:
-        sizes = [len(column.leaves) for column in (*self.columns.values(), *self.watched.values())]
+        sizes = [len(column.leaves) for column in self.columns.values()] + [*map(len, self.watched.values())]
         for leaves in self.combinations:
             fits = len(leaves) == len(sizes) and all(0 <= leaf < size for leaf, size in zip(leaves, sizes, strict=True))
             if not fits:
                 raise ValueError(f"the combination {leaves} does not fit the columns")
-        groups = {len(column.labels) for column in self.columns.values()}
+        groups = {len(column.groups) for column in self.columns.values()}
         if len(groups) > 1:
-            raise ValueError("every column needs a label for every group")
+            raise ValueError("every column needs a value for every group")
         for combination, group, rows in self.entries:
             if not (0 <= combination < len(self.combinations) and 0 <= group < min(groups, default=0) and rows > 0):
                 raise ValueError(f"the entry {(combination, group, rows)} speaks of no combination, group or row")
@@ -75,7 +100,7 @@ class GroupPlan(SavedPlan):
     @property
     def groups(self) -> int:
         """How many groups there are."""
-        return max((len(column.labels) for column in self.columns.values()), default=0)
+        return max((len(column.groups) for column in self.columns.values()), default=0)
 
     @property
     def levels(self) -> dict[str, int]:
@@ -87,38 +112,38 @@ class GroupPlan(SavedPlan):
 
     def _rows(self) -> list[tuple[str, ...]]:
         """Return the labels of the first groups."""
-        labels = [column.labels[:SHOWN_GROUPS] for column in self.columns.values()]
-        return [tuple("" if label is None else label for label in row) for row in zip(*labels, strict=True)]
+        labels = [[c.labels[value] for value in c.groups[:SHOWN_GROUPS]] for c in self.columns.values()]
+        return [tuple("" if label is None else clipped(label) for label in row) for row in zip(*labels, strict=True)]
 
     def __str__(self) -> str:
         lines = [f"Group plan: {self._headline()}"]
-        lines += [
-            f"├─ {name}: {shortened(list(dict.fromkeys(map(str, column.labels))), 8)}"
-            for name, column in self.columns.items()
-        ]
+        lines += [f"├─ {name}: {column}" for name, column in self.columns.items()]
         return "\n".join([*lines[:-1], lines[-1].replace("├", "└")])
 
     def _repr_html_(self) -> str:
         return paragraph(self._headline()) + table(list(self.columns), self._rows())
 
 
-def group_plan(
-    census: Census, groups: Groups, labels: Mapping[str, Sequence[Label]], complete: Sequence[str], spec: str
-) -> GroupPlan:
-    """Return the plan that publishes each group under its labels, by attribute."""
+def group_plan(census: Census, groups: Groups, shown: Sequence[Shown], complete: Sequence[str], spec: str) -> GroupPlan:
+    """Return the plan that publishes each group as `shown`, attribute by attribute."""
     combined = groups.combinations
     watched = [census.sensitive[a] for a in combined.attributes]
     codes = np.concatenate([census.codes[combined.tuples], combined.values], axis=1)
     entries = np.stack([groups.combination, groups.group, groups.rows], axis=1)
     return GroupPlan(
-        columns={q.name: GroupColumn(_leaves(q), tuple(labels[q.name])) for q in census.quasi},
-        watched={part.name: GroupColumn(_leaves(part)) for part in watched},
+        columns={quasi.name: _column(quasi, part) for quasi, part in zip(census.quasi, shown, strict=True)},
+        watched={part.name: _leaves(part) for part in watched},
         combinations=tuple(map(tuple, codes.tolist())),
         entries=tuple(map(tuple, entries.tolist())),
         suppressed_rows=int(groups.suppressed.sum()),
         complete=tuple(complete),
         spec=spec,
     )
+
+
+def _column(quasi: Quasi, shown: Shown) -> GroupColumn:
+    covers = tuple(map(tuple, shown.covers.lists()))
+    return GroupColumn(_leaves(quasi), shown.covers.labels, covers, tuple(shown.value.tolist()))
 
 
 def _leaves(part: Quasi | Sensitive) -> tuple[Label, ...]:
@@ -173,7 +198,7 @@ def regrouping(plan: GroupPlan, census: Census) -> Regrouping:
 
 def _labels(quasi: Quasi, column: GroupColumn) -> pa.Array:
     """Return what each group is published as: text, or values of the column's type where nothing is generalized."""
-    if not column.changes_nothing:
-        return pa.array(column.labels, pa.string())
-    places = {leaf: place for place, leaf in enumerate(column.leaves)}
-    return typed_leaves(quasi).take(pa.array([places[label] for label in column.labels]))
+    values = pa.array(column.labels, pa.string())
+    if column.changes_nothing:
+        values = typed_leaves(quasi).take(pa.array([leaves[0] for leaves in column.covers], pa.int64()))
+    return values.take(pa.array(column.groups, pa.int64()))

@@ -118,15 +118,21 @@ def common_ancestors(census: Census, groups: Groups) -> Ints:
     """Return `nodes[g, a]`, the lowest node of attribute a's hierarchy that covers every row of group g."""
     nodes = np.empty((groups.count, len(census.quasi)), np.int32)
     for a, quasi in enumerate(census.quasi):
-        leaves = census.codes[groups.tuples, a]
-        low, high = np.full(groups.count, quasi.hierarchy.leaves, np.int32), np.zeros(groups.count, np.int32)
-        np.minimum.at(low, groups.group, leaves)
-        np.maximum.at(high, groups.group, leaves)
-        nodes[:, a] = _lowest_covering(quasi.hierarchy, low, high)
+        nodes[:, a] = lowest_nodes(quasi.hierarchy, groups.group, census.codes[groups.tuples, a], groups.count)
     return nodes
 
 
-def _lowest_covering(hierarchy: Hierarchy, low: Ints, high: Ints) -> Ints:
+def lowest_nodes(
+    hierarchy: Hierarchy, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int
+) -> Ints:
+    """Return for each of `count` groups the lowest node above all its leaves, `leaves[i]` being one of `groups[i]`."""
+    low, high = np.full(count, hierarchy.leaves, np.int32), np.zeros(count, np.int32)
+    np.minimum.at(low, groups, leaves.astype(np.int32))
+    np.maximum.at(high, groups, leaves.astype(np.int32))
+    return lowest_covering(hierarchy, low, high)
+
+
+def lowest_covering(hierarchy: Hierarchy, low: Ints, high: Ints) -> Ints:
     """Climb from each lower leaf until the upper one is covered: ranges are nested, and ancestors start no later."""
     node = low
     for _ in range(hierarchy.height):

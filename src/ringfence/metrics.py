@@ -20,17 +20,36 @@ import numpy as np
 
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.classes import Classes, Roller
+from ringfence.covers import Shown
 from ringfence.errors import SpecError
-from ringfence.groups import Groups
 from ringfence.hierarchy import Ints
 from ringfence.kernels.diversity import majorities
 from ringfence.kernels.sums import failing_cells, failing_rows, failing_savings, squares, squares_from, squares_gained
 from ringfence.models import Promise
-from ringfence.recoding import Recoding, by_nodes
+from ringfence.recoding import Recoding
 from ringfence.spec import Spec
 
 Loss = Callable[[Quasi, Recoding], Floats]
 """The loss of each leaf of an attribute under a recoding."""
+
+
+class Covering(Protocol):
+    """What is published and what that covers, entry by entry: the leaves of a recoding, or the values of covers."""
+
+    @property
+    def covered(self) -> Longs:
+        """How many leaves are covered."""
+
+    @property
+    def nodes(self) -> Ints:
+        """The lowest nodes that cover as much."""
+
+    def total(self, numbers: Longs) -> Floats:
+        """Return the sum of some numbers over the leaves that are covered."""
+
+    def spread(self, numbers: Floats) -> Floats:
+        """Return how far apart the numbers of the leaves are that are covered."""
+
 
 Node = Sequence[int]
 """For each attribute, in the order of the specification, the position of its recoding in its space."""
@@ -235,62 +254,60 @@ def rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
     return outside
 
 
-def general_loss(quasi: Quasi, recoding: Recoding) -> Floats:
-    """GLM of each leaf: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
+def general_loss(quasi: Quasi, published: Covering) -> Floats:
+    """GLM of a cell: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
 
     Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3.
     """
     if quasi.numeric:
-        return _width(quasi, recoding)
-    return (recoding.covered - 1) / max(1, quasi.hierarchy.leaves - 1)
+        return _width(quasi, published)
+    return (published.covered - 1) / max(1, quasi.hierarchy.leaves - 1)
 
 
-def _width(quasi: Quasi, recoding: Recoding) -> Floats:
-    """Return for each leaf how far apart the numbers of the data are that its label covers, as a share of all of them.
+def _width(quasi: Quasi, published: Covering) -> Floats:
+    """Return how far apart the numbers of the data are that are covered, as a share of all of them.
 
     0/0 is 0. A missing value has no number: alone it has no width.
     """
     numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
     numbers[quasi.rows == 0] = np.nan
-    if np.isnan(numbers).all():
-        return np.zeros(len(numbers))
-    span = np.nanmax(numbers) - np.nanmin(numbers)
-    return recoding.spread(numbers) / span if span > 0 else np.zeros(len(numbers))
+    span = 0.0 if np.isnan(numbers).all() else np.nanmax(numbers) - np.nanmin(numbers)
+    return published.spread(numbers) / (span or 1.0)
 
 
-def certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
-    """NCP of each leaf: leaves covered over leaves, 0 for a single one; for numbers the width, as in `general_loss`.
+def certainty_penalty(quasi: Quasi, published: Covering) -> Floats:
+    """NCP of a cell: leaves covered over leaves, 0 for a single one; for numbers the width, as in `general_loss`.
 
     Xu et al.: Utility-Based Anonymization Using Local Recoding, KDD 2006, section 3.
     """
     if quasi.numeric:
-        return _width(quasi, recoding)
-    return np.where(recoding.covered > 1, recoding.covered / quasi.hierarchy.leaves, 0.0)
+        return _width(quasi, published)
+    return np.where(published.covered > 1, published.covered / quasi.hierarchy.leaves, 0.0)
 
 
-def global_certainty_penalty(quasi: Quasi, recoding: Recoding) -> Floats:
-    """GCP of each leaf: (values of the data that its label covers - 1)/(values in the data - 1).
+def global_certainty_penalty(quasi: Quasi, published: Covering) -> Floats:
+    """GCP of a cell: (values of the data covered - 1)/(values in the data - 1).
 
     Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, 2010, Definition 8.
     """
-    covered = recoding.total((quasi.rows > 0).astype(np.int64))
+    covered = published.total((quasi.rows > 0).astype(np.int64))
     shares: Floats = np.maximum(covered - 1, 0) / max(1, quasi.occurring - 1)
     return shares
 
 
-def total_information_loss(quasi: Quasi, recoding: Recoding) -> Floats:
-    """NTIL of each leaf: the height of the tree below its label over the height of the hierarchy.
+def total_information_loss(quasi: Quasi, published: Covering) -> Floats:
+    """NTIL of a cell: the height of the tree below it over the height of the hierarchy.
 
     Campan, Truta, Cooper 2010, Definitions 10 and 11.
     """
-    return quasi.hierarchy.heights[recoding.nodes] / quasi.hierarchy.height
+    return quasi.hierarchy.heights[published.nodes] / quasi.hierarchy.height
 
 
 @dataclass(frozen=True)
 class CellLoss:
-    """How a cell metric adds up: its loss per leaf, and whether attribute weights count."""
+    """How a cell metric adds up: the loss of a cell, and whether attribute weights count."""
 
-    of: Loss
+    of: Callable[[Quasi, Covering], Floats]
     weighted: bool = True
 
 
@@ -324,30 +341,27 @@ def metric(name: str, spec: Spec, census: Census, roller: Roller, least: int) ->
     return CellMetric(census, roller, loss.of, weights, scale=1 / census.rows)
 
 
-def measure_groups(census: Census, spec: Spec, groups: Groups, nodes: Ints) -> dict[str, float]:
-    """Return every metric of a release of groups, `nodes[g, a]` what group g is published as in attribute a.
+def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Shown]) -> dict[str, float]:
+    """Return every metric of a release of groups of these sizes, `shown[a]` what they are published as in attribute a.
 
-    Groups that are published alike are one class. `hdm` is about partitions of values, which groups do not have.
+    Groups that are published alike are one class. Rows in no group are suppressed. `hdm` is about partitions of values,
+    which groups do not have.
     """
-    lost = int(groups.suppressed.sum())
-    alike, home = np.unique(nodes, axis=0, return_inverse=True)
-    sizes = np.bincount(home.reshape(-1), groups.sizes, minlength=len(alike)).astype(np.int64)
+    published = int(sizes.sum())
+    lost = census.rows - published
+    alike, home = np.unique(np.stack([part.value for part in shown], axis=1), axis=0, return_inverse=True)
+    classes = np.bincount(home.reshape(-1), sizes, minlength=len(alike)).astype(np.int64)
     values: dict[str, float] = {
-        "dm": int((sizes**2).sum()) + census.rows * lost,
-        "aecs": census.rows / (len(sizes) * (spec.privacy.k or 1)),
+        "dm": int((classes**2).sum()) + census.rows * lost,
+        "aecs": census.rows / (len(classes) * (spec.privacy.k or 1)),
     }
     for name, loss in CELL_LOSSES.items():
         weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
         total = float(lost)
-        for a, (quasi, weight) in enumerate(zip(census.quasi, weights, strict=True)):
-            cell = np.zeros(len(quasi.hierarchy.labels))
-            for node in np.unique(alike[:, a]).tolist():
-                leaves = np.arange(quasi.hierarchy.leaves, dtype=np.int32)
-                leaves[quasi.hierarchy.first[node] : quasi.hierarchy.stop[node]] = node
-                cell[node] = loss.of(quasi, by_nodes(quasi.hierarchy, leaves))[quasi.hierarchy.first[node]]
-            total += weight / sum(weights) * float(sizes @ cell[alike[:, a]])
+        for quasi, part, weight in zip(census.quasi, shown, weights, strict=True):
+            total += weight / sum(weights) * float(sizes @ loss.of(quasi, part.covers)[part.value])
         values[name] = total / census.rows
-    return {**values, "rows": census.rows - lost, "suppressed": lost, "classes": len(sizes)}
+    return {**values, "rows": published, "suppressed": lost, "classes": len(classes)}
 
 
 def cell_losses(name: str, census: Census) -> tuple[Loss, ...]:

@@ -87,7 +87,7 @@ def publish(
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
             _portable(spec).dump(staged / "private/spec.toml")
-            if (report or plots) and not isinstance(decision.plan, GroupPlan):
+            if report or plots:
                 from ringfence.report import build_report
 
                 page = build_report(census, decision, verdict, spec, incomplete=census.incomplete)

@@ -368,6 +368,18 @@ class Method(Part):
             return self.suppression
         return 0.0 if self.name == "levels" else 1.0
 
+    @property
+    def minimized(self) -> MetricName:
+        """The loss that is kept small: clusters grow by what their labels lose, whatever `metric` says."""
+        return "ntil" if self.name == "cluster" else self.metric
+
+    @property
+    def shown_as(self) -> Literal["set", "range", "hierarchy"]:
+        """How groups are published: as given, else as nodes for `cluster`, ranges for `mondrian`, sets for the rest."""
+        if self.representation is not None:
+            return self.representation
+        return {"cluster": "hierarchy", "mondrian": "range"}.get(self.name, "set")  # type: ignore[return-value]
+
     @model_validator(mode="after")
     def _levels_for_levels(self) -> Self:
         if (self.name == "levels") != (self.levels is not None):

@@ -1,12 +1,13 @@
 """Blocks of values in a published column: the grammar of a column, and how sets and ranges come on top of it.
 
 The schemes `ordered`, `set`, `guided-ordered` and `guided-set` merge values as no hierarchy has them merged, and their
-labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34.
+labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34. So do methods that decide
+on rows, which may publish a value here under one label and there under another.
 
-Such a column is also judged as a whole. These schemes recode globally: every value of the original has one label, so
-every person fits one class. Where the labels alone show a value under two of them, one is not true, or rows of two
-releases were mixed. No model fails by that (who fits two classes fits the rows of both, and each class has what the
-model asks), but readers are misled, and no other rule here would notice a block that bears a wrong name. So it is a
+A column of such a scheme is also judged as a whole. The schemes recode globally: every value of the original has one
+label, so every person fits one class. Where the labels alone show a value under two of them, one is not true, or rows
+of two releases were mixed. No model fails by that (who fits two classes fits the rows of both, and each class has what
+the model asks), but readers are misled, and no other rule here would notice a block that bears a wrong name. So it is a
 finding of its own, where it is certain:
 
 - values, sets and ranges name what they hold;
@@ -144,5 +145,4 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         reads=reads,
         passes=passes,
         holds=holds,
-        disjoint=True,
     )

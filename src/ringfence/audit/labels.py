@@ -41,14 +41,20 @@ from ringfence.spec import (
     TreeHierarchy,
 )
 
+LOCAL = ("cluster", "ring", "local", "hilbert", "mondrian")
+"""Methods that publish a value under many labels, in one row under this and in another under that."""
+
 
 def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
     """Return the grammar of an attribute. `seen` are its published labels, where knowing them makes more certain."""
     attribute = spec.attributes[name]
     missing = spec.data.missing == "value"
-    if spec.method.name == "optimal" and spec.scheme_of(name) not in ("level", "cut"):
+    globally = spec.method.name == "optimal" and spec.scheme_of(name) not in ("level", "cut")
+    locally = spec.method.name in LOCAL and spec.method.shown_as != "hierarchy"
+    if globally or locally:
         values = [item for label in seen for item in as_set(label) or (label,) if item is not None]
-        return with_blocks(_of_hierarchy(name, spec, values, missing), attribute, missing=missing)
+        form = _of_hierarchy(name, spec, values, missing)
+        return replace(with_blocks(form, attribute, missing=missing), disjoint=globally)
     form = _of_hierarchy(name, spec, seen, missing)
     return form if attribute.hierarchy else replace(form, allowed="anything", reads=lambda _: True)
 

@@ -5,96 +5,21 @@ which value stands behind a published label, the guess is the plainest one: all 
 equally likely.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.census import Census, Floats, Longs, Sensitive
-from ringfence.metrics import general_loss
-from ringfence.plan import ColumnPlan, GlobalPlan
-from ringfence.recoding import by_labels
+from ringfence.census import Floats, Longs
+from ringfence.report.published import Published
 
-Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.integer]
 
-MASK = "*"
+WIDTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+SEED = 2010
 DENSE = 1 << 20
 """Tables of pairs with up to so many cells are counted in place, larger ones by sorting the pairs that occur."""
-
-
-@dataclass(frozen=True, eq=False)
-class Published:
-    """What a plan makes of a census.
-
-    `blocks[a][leaf]` is the first leaf that attribute a publishes under the same label. `suppressed[i]` says whether
-    the rows of tuple i are suppressed. `homes[i]` is the class that they are published in, or -1 where they are
-    dropped; `sizes` are the classes' numbers of rows.
-    """
-
-    census: Census
-    blocks: tuple[Longs, ...]
-    suppressed: Bools
-    masked: bool
-    homes: Longs
-    sizes: Longs
-
-    @property
-    def rows(self) -> int:
-        """How many rows are published, masked ones included."""
-        return int(self.sizes.sum())
-
-    @property
-    def masked_rows(self) -> int:
-        """How many rows are published with every quasi-identifier hidden."""
-        return int(self.census.weights[self.suppressed].sum()) if self.masked else 0
-
-    @cached_property
-    def covered(self) -> tuple[Longs, ...]:
-        """For each attribute and leaf, how many leaves are published under its label."""
-        return tuple(np.bincount(block, minlength=len(block))[block] for block in self.blocks)
-
-    @cached_property
-    def kept(self) -> Longs:
-        """The tuples whose rows are published with their labels."""
-        return np.flatnonzero(~self.suppressed)
-
-
-def published(census: Census, plan: GlobalPlan) -> Published:
-    """Return what a plan makes of a census: which class every tuple is published in, if at all."""
-    blocks = tuple(_blocks(plan.columns[quasi.name]) for quasi in census.quasi)
-    coarse = np.stack([block[column] for block, column in zip(blocks, census.codes.T, strict=True)], axis=1)
-    home = np.zeros(len(coarse), np.int64)
-    for block, column in zip(blocks, coarse.T, strict=True):
-        _, home = np.unique(home * len(block) + column, return_inverse=True)
-    _, example = np.unique(home, return_index=True)
-    classes, gone = coarse[example], set(plan.suppressed)
-    fails = np.array([tuple(leaves) in gone for leaves in classes.tolist()], np.bool_)
-    number = np.where(fails, -1, np.cumsum(~fails) - 1)
-    if plan.masked:
-        number[fails] = _masked_class(classes, fails, number, [plan.columns[name] for name in census.names])
-    homes = number[home]
-    shown = homes >= 0
-    sizes = np.bincount(homes[shown], census.weights[shown]).astype(np.int64)
-    return Published(census, blocks, fails[home], plan.masked, homes, sizes)
-
-
-def _blocks(column: ColumnPlan) -> Longs:
-    first: dict[str | None, int] = {}
-    return np.array([first.setdefault(label, leaf) for leaf, label in enumerate(column.labels)], np.int64)
-
-
-def _masked_class(classes: Longs, fails: Bools, number: Longs, columns: Sequence[ColumnPlan]) -> int:
-    """Return the number of the class that masked rows are in: one of their own, unless others show the same labels.
-
-    That happens where a boundary keeps some values from the root: what is published as `*` then looks like them.
-    """
-    hidden = [np.array([label == MASK for label in column.labels]) for column in columns]
-    alike = np.logical_and.reduce([part[classes[:, a]] for a, part in enumerate(hidden)]) & ~fails
-    return int(number[alike][0]) if alike.any() else int((~fails).sum())
 
 
 # Classes
@@ -135,32 +60,46 @@ class Uniformity:
 def uniformities(released: Published) -> list[Uniformity]:
     """Return for every sensitive attribute where a class gives its value away."""
     found = []
-    for part in others(released.census):
-        homes = released.homes[part.tuples]
-        shown = homes >= 0
-        pairs = np.unique(homes[shown] * part.hierarchy.leaves + part.values[shown])
-        values = np.bincount(pairs // part.hierarchy.leaves, minlength=len(released.sizes))
-        found.append(Uniformity(part.name, int(released.sizes[values == 1].sum()), int((values == 1).sum())))
+    for each in released.beside:
+        width = each.part.hierarchy.leaves
+        pairs = np.unique(released.homes[each.entries] * width + each.values)
+        values = np.bincount(pairs // width, minlength=len(released.sizes))
+        found.append(Uniformity(each.part.name, int(released.sizes[values == 1].sum()), int((values == 1).sum())))
     return found
-
-
-def others(census: Census) -> list[Sensitive]:
-    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are."""
-    return [part for part in census.sensitive if part.name not in census.names]
 
 
 # Losses
 
 
-def attribute_losses(released: Published, plan: GlobalPlan) -> dict[str, float]:
+def attribute_losses(released: Published) -> dict[str, float]:
     """Return the general loss (glm) of each attribute; the cells of suppressed rows cost 1."""
-    census, losses = released.census, {}
-    weights = census.weights[released.kept]
-    for a, quasi in enumerate(census.quasi):
-        loss = general_loss(quasi, by_labels(quasi.hierarchy, plan.columns[quasi.name].labels))
-        kept = float((weights * loss[census.codes[released.kept, a]]).sum())
-        losses[quasi.name] = (kept + census.rows - int(weights.sum())) / census.rows
-    return losses
+    census, dropped = released.census, released.census.rows - released.rows
+    return {
+        quasi.name: (float(released.weights @ loss[shown.value]) + dropped) / census.rows
+        for quasi, shown, loss in zip(census.quasi, released.shown, released.losses, strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class WidthBin:
+    """Cells that stand for `low` to `high` values of the data, and the share of all rows that has them."""
+
+    low: int
+    high: int
+    share: float
+
+
+def width_bins(released: Published, attribute: int) -> list[WidthBin]:
+    """Return how many values of the data the published cells of an attribute stand for, in steps of 1, 2, 3, 5, ..."""
+    quasi, shown = released.census.quasi[attribute], released.shown[attribute]
+    widths = shown.covers.total((quasi.rows > 0).astype(np.int64))[shown.value]
+    lows = [low for low in WIDTHS if low < quasi.occurring] + [quasi.occurring]
+    rows, _ = np.histogram(np.maximum(widths, 1), [*lows, quasi.occurring + 1], weights=released.weights)
+    highs = [high - 1 for high in [*lows[1:], quasi.occurring + 1]]
+    return [
+        WidthBin(low, high, share)
+        for low, high, share in zip(lows, highs, (rows / released.rows).tolist(), strict=True)
+    ]
 
 
 # Marginals
@@ -183,11 +122,11 @@ class Marginal:
 def marginals(released: Published) -> list[Marginal]:
     """Return the marginal of each quasi-identifier: the rows of a label are spread evenly over the leaves it covers."""
     census = released.census
-    kept = census.weights[released.kept]
     found = []
-    for a, (quasi, block, covered) in enumerate(zip(census.quasi, released.blocks, released.covered, strict=True)):
-        rows = np.bincount(block[census.codes[released.kept, a]], kept, minlength=len(block))
-        after = (rows / covered)[block] + released.masked_rows / len(block)
+    for quasi, shown in zip(census.quasi, released.shown, strict=True):
+        covers = shown.covers
+        rows = np.bincount(shown.value, released.weights, minlength=len(covers)) / covers.covered
+        after = np.bincount(covers.members, rows[covers.values], minlength=quasi.hierarchy.leaves)
         found.append(Marginal(quasi.name, quasi.rows / census.rows, after / released.rows))
     return found
 
@@ -195,10 +134,10 @@ def marginals(released: Published) -> list[Marginal]:
 def other_marginals(released: Published) -> list[Marginal]:
     """Return the marginals of what is published as it is: only rows that were dropped can change them."""
     found = []
-    for part in others(released.census):
-        shown = released.homes[part.tuples] >= 0
-        before = np.bincount(part.values, part.weights, minlength=part.hierarchy.leaves)
-        after = np.bincount(part.values[shown], part.weights[shown], minlength=part.hierarchy.leaves)
+    for each in released.beside:
+        part, width = each.part, each.part.hierarchy.leaves
+        before = np.bincount(part.values, part.weights, minlength=width)
+        after = np.bincount(each.values, each.weights, minlength=width)
         found.append(Marginal(part.name, before / before.sum(), after / after.sum()))
     return found
 
@@ -270,23 +209,53 @@ def associations(released: Published) -> list[Association]:
     """Return how strongly each pair of attributes goes together, the strongest in the original first.
 
     Pairs of quasi-identifiers, and of a quasi-identifier with what else was counted. Masked rows tell nothing about
-    either and are left out.
+    either and are left out. Where rows and not values were recoded, labels overlap, and a table of labels tells little
+    about values: there every row is given one of its labels' values, drawn at random, the same in every report.
     """
-    census, kept = released.census, released.kept
+    census = released.census
     columns = [np.ascontiguousarray(census.codes[:, a]) for a in range(len(census.quasi))]
-    coarse = [block[column[kept]] for block, column in zip(released.blocks, columns, strict=True)]
+    kept = np.flatnonzero(~released.masked)
+    guess = _Guess(released, kept, released.weights[kept])
     found = []
     for a, b in combinations(range(len(columns)), 2):
         before = contingency(columns[a], columns[b], census.weights)
-        after = contingency(coarse[a], coarse[b], census.weights[kept])
+        after = contingency(guess.codes(a), guess.codes(b), guess.weights)
         found.append(_association(census.names[a], census.names[b], before, after))
-    for part in others(census):
-        shown = ~released.suppressed[part.tuples]
-        tuples, values, weights = part.tuples[shown], part.values[shown], part.weights[shown]
-        for column, block, name in zip(columns, released.blocks, census.names, strict=True):
+    for each in released.beside:
+        part = each.part
+        pairs = np.flatnonzero(~released.masked[each.entries])
+        guess = _Guess(released, each.entries[pairs], each.weights[pairs])
+        values = guess.spread(each.values[pairs])
+        for a, (column, name) in enumerate(zip(columns, census.names, strict=True)):
             before = contingency(column[part.tuples], part.values, part.weights)
-            found.append(_association(name, part.name, before, contingency(block[column[tuples]], values, weights)))
+            after = contingency(guess.codes(a), values, guess.weights)
+            found.append(_association(name, part.name, before, after))
     return sorted(found, key=lambda pair: -pair.before)
+
+
+class _Guess:
+    """What a reader takes some entries to be: their labels where values were recoded, else a value of them, drawn for
+    each row."""
+
+    def __init__(self, released: Published, entries: Longs, weights: Longs) -> None:
+        self._released = released
+        self._rows = np.arange(len(entries)) if released.recoded else np.repeat(np.arange(len(entries)), weights)
+        self._entries = entries[self._rows]
+        self.weights = weights if released.recoded else np.ones(len(self._rows), np.int64)
+
+    def spread(self, numbers: Longs) -> Longs:
+        """Return a number of each entry for each of what is counted: entries, or their rows."""
+        return numbers[self._rows]
+
+    def codes(self, attribute: int) -> Codes:
+        """Return what is shown in an attribute, or drawn."""
+        shown = self._released.shown[attribute]
+        value = shown.value[self._entries]
+        if self._released.recoded:
+            return value
+        uniform = np.random.Generator(np.random.PCG64([SEED, attribute])).random(len(value))
+        covers = shown.covers
+        return covers.members[covers.starts[value] + (uniform * covers.covered[value]).astype(np.int64)]
 
 
 def _association(one: str, other: str, before: Contingency, after: Contingency) -> Association:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ringfence.audit.verdict import some
+from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
@@ -58,7 +59,7 @@ def promises(spec: Spec) -> Iterator[Point]:
         )
 
 
-def limits(spec: Spec, plan: GlobalPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+def limits(spec: Spec, plan: GlobalPlan | GroupPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
     """Yield what this release does not promise."""
     yield from _about_values(spec, uniform)
     if spec.method.name != "levels":

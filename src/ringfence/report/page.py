@@ -17,13 +17,16 @@ from markupsafe import Markup, escape
 from ringfence.audit.verdict import Verdict, some
 from ringfence.catalogue import CATALOGUE
 from ringfence.census import Census, Floats, Quasi
+from ringfence.group_plan import GroupColumn, GroupPlan
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.limits import limits, promises
+from ringfence.report.published import Bools, Published, published
 from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
-from ringfence.search.methods import Decision, row_limit
+from ringfence.search.boundaries import explain_suppression
+from ringfence.search.methods import Decision, least_values, row_limit
 from ringfence.spec import Spec
 from ringfence.version import __version__
 
@@ -39,7 +42,7 @@ COUNTS = ("rows", "suppressed", "classes")
 class Drawn:
     """What was computed and drawn for a page: evidence, and charts by name with their titles."""
 
-    released: evidence.Published
+    released: Published
     losses: dict[str, float]
     marginals: list[evidence.Marginal]
     pairs: list[evidence.Association]
@@ -59,20 +62,26 @@ class Drawn:
 
 def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     """Compute the evidence and draw every chart of a report."""
-    released = evidence.published(census, decision.recoding)
+    released = published(census, decision.plan)
     drawn = Drawn(
         released=released,
-        losses=evidence.attribute_losses(released, decision.recoding),
+        losses=evidence.attribute_losses(released),
         marginals=evidence.marginals(released),
         pairs=evidence.associations(released),
         workload=run_workload(released),
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
-        column = decision.recoding.columns[quasi.name]
+        column = decision.plan.columns[quasi.name]
         if column.changes_nothing or _hidden(column):
             continue  # a sentence says it all
-        title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(_labels(quasi, column), 'label')}"
-        drawn.add(_file_name("recoding", place, quasi.name), title, pictures.recoding(quasi, column, title))
+        name = _file_name("recoding", place, quasi.name)
+        if isinstance(column, ColumnPlan):
+            title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(_labels(quasi, column), 'label')}"
+            drawn.add(name, title, pictures.recoding(quasi, column, title))
+        else:
+            bins = evidence.width_bins(released, place - 1)
+            title = f"{quasi.name}: {_widths(bins)}"
+            drawn.add(name, title, plots.widths(bins, title))
         title = f"{quasi.name}: {percent(marginal.moved)} misplaced"
         drawn.add(_file_name("marginal", place, quasi.name), title, plots.marginal(quasi, marginal, title))
     k = spec.privacy.k or 1
@@ -90,13 +99,23 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     return drawn
 
 
-def _hidden(column: ColumnPlan) -> bool:
+def _widths(bins: Sequence[evidence.WidthBin]) -> str:
+    """Say how many values the published cells of an attribute stand for."""
+    shares = np.cumsum([part.share for part in bins])
+    most = bins[int(np.searchsorted(shares, 0.9 - 1e-9))].high
+    rest = f", nine in ten stand for up to {most:,} of {bins[-1].high:,}" if most > 1 else ""
+    return f"{percent(bins[0].share)} of the cells show one value{rest}"
+
+
+def _hidden(column: ColumnPlan | GroupColumn) -> bool:
     """Whether all values of an attribute are published under one label that tells nothing."""
     return len(set(column.labels)) == 1 and not column.changes_nothing
 
 
-def _labels(quasi: Quasi, column: ColumnPlan) -> int:
+def _labels(quasi: Quasi, column: ColumnPlan | GroupColumn) -> int:
     """Return under how many labels the values that occur are published."""
+    if isinstance(column, GroupColumn):
+        return len(column.labels)
     return len({column.labels[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
 
 
@@ -118,7 +137,7 @@ def inline(chart: Chart, title: str) -> Markup:
 # Titles
 
 
-def _size_title(released: evidence.Published) -> str:
+def _size_title(released: Published) -> str:
     weights = released.census.weights
     alone = int((weights == 1).sum()) / released.census.rows
     least = int(released.sizes.min())
@@ -168,7 +187,7 @@ def _template() -> jinja2.Template:
 
 def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, spec: Spec, incomplete: int) -> str:
     """Return the page as HTML."""
-    plan, metrics, released = decision.recoding, decision.metrics, drawn.released
+    plan, metrics, released = decision.plan, decision.metrics, drawn.released
     uniform = {found.name: found for found in evidence.uniformities(released)}
     return _template().render(
         source=Path(spec.data.source).name if spec.data.source else None,
@@ -187,12 +206,15 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
             "alone": int((census.weights == 1).sum()),
             "alone_after": int((released.sizes == 1).sum()),
         },
+        groups=_groups(plan, released),
+        failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) else None,
         fate=_fate(plan, spec),
+        explanation=_explanation(census, plan, spec),
         metrics=[(name, value, words.MEANINGS[name]) for name, value in metrics.items() if name not in COUNTS],
         glm=metrics["glm"],
         limit=min(row_limit(spec, census.rows), census.rows),
         method=CATALOGUE["methods"][spec.method.name],
-        metric=CATALOGUE["metrics"][spec.method.metric],
+        metric=CATALOGUE["metrics"][spec.method.minimized],
         schemes={name: CATALOGUE["schemes"][name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
         attributes=[
             {
@@ -225,7 +247,24 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
     )
 
 
-def _fate(plan: GlobalPlan, spec: Spec) -> str:
+def _groups(plan: GlobalPlan | GroupPlan, released: Published) -> dict[str, Any] | None:
+    """Return how many groups there are and what sizes they have, where rows were grouped."""
+    if isinstance(plan, GlobalPlan):
+        return None
+    sizes = np.bincount([group for _, group, _ in plan.entries], released.weights)
+    return {"count": plan.groups, "least": int(sizes.min()), "half": int(np.median(sizes)), "most": int(sizes.max())}
+
+
+def _explanation(census: Census, plan: GlobalPlan | GroupPlan, spec: Spec) -> list[str]:
+    """Say which rows boundaries cost, and what other boundaries would change, where groups keep within them."""
+    bounded = any((quasi.hierarchy.ceilings != quasi.hierarchy.root).any() for quasi in census.quasi)
+    if isinstance(plan, GlobalPlan) or not bounded:
+        return []
+    least = [least_values(spec, part.name) for part in census.sensitive]
+    return list(explain_suppression(census, k=spec.privacy.k or 1, least_values=least).sentences)
+
+
+def _fate(plan: GlobalPlan | GroupPlan, spec: Spec) -> str:
     """Say what became of the suppressed rows."""
     if plan.masked:
         return "Suppressed rows stay in the release, with * in every quasi-identifier."
@@ -234,7 +273,7 @@ def _fate(plan: GlobalPlan, spec: Spec) -> str:
     return "Suppressed rows left the release."
 
 
-def _done(census: Census, plan: GlobalPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
+def _done(census: Census, plan: GlobalPlan | GroupPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
     """Return for each quasi-identifier what became of it."""
     return [
         {
@@ -249,18 +288,20 @@ def _done(census: Census, plan: GlobalPlan, drawn: Drawn, spec: Spec) -> list[di
     ]
 
 
-def _recoding(quasi: Quasi, column: ColumnPlan, spec: Spec) -> str:
+def _recoding(quasi: Quasi, column: ColumnPlan | GroupColumn, spec: Spec) -> str:
+    if isinstance(column, GroupColumn):
+        return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.method.shown_as]
     if column.level is None:
         return spec.scheme_of(quasi.name)
     return f"level {column.level} of {quasi.hierarchy.height}"
 
 
-def _answers(workload: Workload, plan: GlobalPlan, census: Census) -> list[dict[str, Any]]:
+def _answers(workload: Workload, plan: GlobalPlan | GroupPlan, census: Census) -> list[dict[str, Any]]:
     """Return the errors of the queries by what they ask about."""
     hidden = np.flatnonzero([_hidden(plan.columns[name]) for name in census.names])
     lost = workload.asked[:, hidden].sum(axis=1) > 0
     predicates = workload.asked.sum(axis=1)
-    kinds: list[tuple[str, evidence.Bools]] = [("anything", np.ones_like(lost))]
+    kinds: list[tuple[str, Bools]] = [("anything", np.ones_like(lost))]
     kinds += [(f"{name} attribute{'s' * (n > 1)}", predicates == n) for n, name in enumerate(COUNTED, 1)]
     kinds.append(("a sensitive value, too", workload.with_sensitive))
     if lost.any():
@@ -283,6 +324,6 @@ def _examples(workload: Workload) -> list[tuple[str, float, float]]:
     for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
         if len(found) == EXAMPLES:
             break
-        question = in_words(query, workload.census)
+        question = in_words(query, workload.census, workload.parts)
         found.setdefault(question, (question, float(actual), float(estimate)))
     return list(found.values())

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from ringfence.census import Floats, Longs, Quasi
-from ringfence.report.evidence import Association, Marginal, SizeBin
+from ringfence.report.evidence import Association, Marginal, SizeBin, WidthBin
 from ringfence.report.style import (
     ACCENT,
     FAINT,
@@ -116,6 +116,22 @@ def losses(by_attribute: Mapping[str, float], title: str) -> Chart:
         for place, (name, loss) in enumerate(sorted(by_attribute.items(), key=lambda item: -item[1]))
     ]
     return finish(_bars(rows, 1.0, "share of the attribute's detail that is lost"), title)
+
+
+def widths(bins: Sequence[WidthBin], title: str) -> Chart:
+    """Draw what share of the rows shows how many values of the data in a cell."""
+    rows = [
+        {"name": _values(part), "place": place, "share": part.share, "label": percent(part.share)}
+        for place, part in enumerate(bins)
+    ]
+    top = max(part.share for part in bins)
+    return finish(_bars(rows, top, "share of the rows, by how many values their cell stands for"), title)
+
+
+def _values(part: WidthBin) -> str:
+    if part.low == part.high:
+        return "one value" if part.low == 1 else f"{part.low:,} values"
+    return f"{part.low:,} to {part.high:,}"
 
 
 def query_errors(errors: Floats, title: str) -> Chart:

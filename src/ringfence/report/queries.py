@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.census import Census, Floats, Longs, Quasi
-from ringfence.report.evidence import Bools, Codes, Published, others
+from ringfence.census import Census, Floats, Longs, Quasi, Sensitive
+from ringfence.report.evidence import Codes
+from ringfence.report.published import Bools, Published
 from ringfence.report.style import shown
 
 QUERIES = 1_000
@@ -42,6 +43,7 @@ class Workload:
     """Queries with their answers, true and estimated from the release."""
 
     census: Census
+    parts: Sequence[Sensitive]
     queries: tuple[Query, ...]
     actual: Floats
     estimate: Floats
@@ -67,16 +69,17 @@ class Workload:
 def run_workload(released: Published, queries: int = QUERIES) -> Workload:
     """Ask a seeded workload of the census and of the release."""
     answers = Answers(released)
-    made = make_queries(released.census, queries)
+    made = make_queries(released.census, released.parts, queries)
     return Workload(
         census=released.census,
+        parts=released.parts,
         queries=tuple(made),
         actual=np.array([answers.actual(query) for query in made]),
         estimate=np.array([answers.estimate(query) for query in made]),
     )
 
 
-def in_words(query: Query, census: Census) -> str:
+def in_words(query: Query, census: Census, others: Sequence[Sensitive]) -> str:
     """Return a query as a question."""
     parts = []
     for a, wanted in sorted(query.wanted.items()):
@@ -85,16 +88,15 @@ def in_words(query: Query, census: Census) -> str:
         names = [shown(quasi.hierarchy.labels[leaf]) for leaf in placed or leaves]
         parts.append(f"“{quasi.name}” {f'{names[0]} to {names[-1]}' if len(placed) > 1 else ' or '.join(names)}")
     if query.beside is not None:
-        part = others(census)[query.beside[0]]
+        part = others[query.beside[0]]
         parts.append(f"“{part.name}” {shown(part.hierarchy.labels[query.beside[1]])}")
     return f"How many rows have {', '.join(parts[:-1])}{' and ' * (len(parts) > 1)}{parts[-1]}?"
 
 
-def make_queries(census: Census, queries: int, seed: int = SEED) -> list[Query]:
+def make_queries(census: Census, parts: Sequence[Sensitive], queries: int, seed: int = SEED) -> list[Query]:
     """Draw queries: ranges of numbers and dates, up to five listed values of everything else."""
     # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
     rng = np.random.Generator(np.random.PCG64(seed))
-    parts = others(census)
     of_tuples = np.cumsum(census.weights)
     of_pairs = [np.cumsum(part.weights) for part in parts]
     domains = [_Domain(quasi) for quasi in census.quasi]
@@ -150,51 +152,52 @@ def in_order(quasi: Quasi, leaves: Sequence[int]) -> list[int]:
 
 
 class Answers:
-    """Answers queries from the tuples of the census, and from the classes of the release."""
+    """Answers queries from the tuples of the census, and from what is published of them."""
 
     def __init__(self, released: Published) -> None:
-        census, kept = released.census, released.kept
         self._released = released
-        self._parts = others(census)
-        self._columns = [np.ascontiguousarray(column, np.intp) for column in census.codes.T]
-        self._masked = released.suppressed & released.masked
-        # Of every class one tuple is enough: all have the same blocks, and so the same shares of what is asked for.
-        _, self._examples, home = np.unique(released.homes[kept], return_index=True, return_inverse=True)
-        self._examples = kept[self._examples]
-        self._sizes = np.bincount(home, census.weights[kept])
-        self._having = {
-            (number, value): np.flatnonzero(part.values == value)
-            for number, part in enumerate(self._parts)
-            for value in np.unique(part.values).tolist()
-        }
+        self._original = [np.ascontiguousarray(column, np.intp) for column in released.census.codes.T]
+        self._shown = [part.value for part in released.shown]
+        # Of what is shown alike one entry is enough: all have the same shares of what is asked for.
+        alike = np.zeros(len(released.weights), np.int64)
+        for part in released.shown:
+            _, alike = np.unique(alike * len(part.covers) + part.value, return_inverse=True)
+        _, self._examples = np.unique(alike, return_index=True)
+        self._sizes = np.bincount(alike, released.weights)
+        self._having = [_positions(part.values) for part in released.parts]
+        self._showing = [_positions(each.values) for each in released.beside]
 
     def actual(self, query: Query) -> float:
         """Count the rows of the original."""
         if query.beside is None:
-            return self._count(query.wanted, slice(None), self._released.census.weights)
-        part, pairs = self._parts[query.beside[0]], self._having[query.beside]
-        return self._count(query.wanted, part.tuples[pairs], part.weights[pairs])
+            return _count(self._original, query.wanted, slice(None), self._released.census.weights)
+        which, value = query.beside
+        part, pairs = self._released.parts[which], self._having[which][value]
+        return _count(self._original, query.wanted, part.tuples[pairs], part.weights[pairs])
 
     def estimate(self, query: Query) -> float:
         """Count the rows of the release, each by the share of its labels' values that is asked for."""
-        released = self._released
         factors = {}
         for a, wanted in query.wanted.items():
-            asked = np.bincount(released.blocks[a], wanted, minlength=len(wanted))
-            factors[a] = asked[released.blocks[a]] / released.covered[a]
-        hidden = float(np.prod([wanted.mean() for wanted in query.wanted.values()]))
+            covers = self._released.shown[a].covers
+            factors[a] = covers.total(wanted.astype(np.int64)) / covers.covered
         if query.beside is None:
-            return self._count(factors, self._examples, self._sizes) + hidden * released.masked_rows
-        part, pairs = self._parts[query.beside[0]], self._having[query.beside]
-        shown = pairs[~released.suppressed[part.tuples[pairs]]]
-        masked = float(part.weights[pairs[self._masked[part.tuples[pairs]]]].sum())
-        return self._count(factors, part.tuples[shown], part.weights[shown]) + hidden * masked
+            return _count(self._shown, factors, self._examples, self._sizes)
+        which, value = query.beside
+        each, pairs = self._released.beside[which], self._showing[which].get(value, np.empty(0, np.intp))
+        return _count(self._shown, factors, each.entries[pairs], each.weights[pairs])
 
-    def _count(self, factors: Factors, tuples: Codes | slice, weights: Longs | Floats) -> float:
-        """Add up the weights of some tuples, each times the factors of its values."""
-        for a, factor in sorted(factors.items(), key=lambda item: float(item[1].mean())):
-            shares = factor.take(self._columns[a][tuples])
-            hits = np.flatnonzero(shares)  # most tuples drop out at the first, narrowest question
-            tuples = hits if isinstance(tuples, slice) else tuples[hits]
-            weights = weights[hits] * shares[hits]
-        return float(weights.sum())
+
+def _positions(values: Codes) -> dict[int, Codes]:
+    """Return where each value stands."""
+    return {value: np.flatnonzero(values == value) for value in np.unique(values).tolist()}
+
+
+def _count(columns: Sequence[Codes], factors: Factors, chosen: Codes | slice, weights: Longs | Floats) -> float:
+    """Add up the weights of what is chosen, each times the factors of its values in some columns."""
+    for a, factor in sorted(factors.items(), key=lambda item: float(item[1].mean())):
+        shares = factor.take(columns[a][chosen])
+        hits = np.flatnonzero(shares)  # most drop out at the first, narrowest question
+        chosen = hits if isinstance(chosen, slice) else chosen[hits]
+        weights = weights[hits] * shares[hits]
+    return float(weights.sum())

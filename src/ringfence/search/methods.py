@@ -10,8 +10,10 @@ import numpy as np
 from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
+from ringfence.covers import cover_groups
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.group_plan import GroupPlan, group_plan
+from ringfence.groups import Groups
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, measure_groups, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
@@ -100,13 +102,14 @@ def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
         limit=row_limit(spec, census.rows),
         watch=watch,
     )
-    labels = {
-        quasi.name: [quasi.hierarchy.labels[node] for node in found.nodes[:, a].tolist()]
-        for a, quasi in enumerate(census.quasi)
-    }
-    complete = _complete_columns(census, spec)
-    plan = group_plan(census, found.groups, labels, complete, self_contained(spec).dumps())
-    return Decision(plan, found.search, measure_groups(census, spec, found.groups, found.nodes))
+    return groups_decision(census, spec, found.groups, found.search)
+
+
+def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
+    """Turn groups into a plan that publishes them in the representation that is asked for."""
+    shown = cover_groups(census, groups, spec.method.shown_as)
+    plan = group_plan(census, groups, shown, _complete_columns(census, spec), self_contained(spec).dumps())
+    return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
 
 
 def least_values(spec: Spec, name: str) -> int:
