@@ -4,6 +4,8 @@ What a release hides behind chance is only as hidden as the generator: one that 
 seed by seed, would give the draw away. So the key is 256 bits of the operating system's entropy.
 """
 
+import hashlib
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +33,17 @@ class Stream(NamedTuple):
     blocks: Words32
     words: Longs
     used: Longs
+
+
+def secret_key(purpose: str, seed: int | None = None) -> bytes:
+    """Return 256 bits of the operating system's entropy; with a seed, the same bits in every run.
+
+    Keys for different purposes have nothing to do with each other, whatever the seed. A seed is for reruns: whoever
+    guesses it knows what was drawn.
+    """
+    if seed is None:
+        return os.urandom(32)
+    return hashlib.sha256(f"ringfence {purpose} {seed}".encode()).digest()
 
 
 def new_stream(key: bytes) -> Stream:
@@ -106,7 +119,8 @@ def next_word(stream: Stream) -> int:
     if stream.used[0] == WORDS:
         refill(stream)
     stream.used[0] += 1
-    return stream.words[stream.used[0] - 1]
+    word: int = stream.words[stream.used[0] - 1]
+    return word
 
 
 @njit(cache=True, nogil=True)
@@ -125,3 +139,10 @@ def shuffle(stream: Stream, items: Longs) -> None:
     for i in range(len(items) - 1, 0, -1):
         j = below(stream, i + 1)
         items[i], items[j] = items[j], items[i]
+
+
+@njit(cache=True, nogil=True)
+def fill_numbers(stream: Stream, numbers: Longs) -> None:
+    """Fill with random numbers of 62 bits."""
+    for i in range(len(numbers)):
+        numbers[i] = ((next_word(stream) & 0x3FFFFFFF) << 32) | next_word(stream)
