@@ -814,10 +814,11 @@ def test_databases_are_not_there_yet(desk: Desk, source: str) -> None:
     refused(desk.run(), 2, source, "not there yet")
 
 
-def test_an_audit_against_the_original_is_not_there_yet(desk: Desk) -> None:
+def test_an_audit_against_the_original(desk: Desk) -> None:
     desk.put()
     done(desk.run())
-    refused(desk.audit("--original", desk.folder / "people.csv"), 2, "not there yet")
+    assert "original = " in done(desk.audit("--original", desk.folder / "people.csv")).out
+    refused(desk.audit("--original", desk.folder / "nobody.csv"), 2, "nobody.csv")
 
 
 # Where releases go

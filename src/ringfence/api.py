@@ -307,29 +307,29 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
         return draft_spec(engine, engine.open(path, data), data, source)
 
 
-def audit(table: Any, spec: Spec, original: Any = None) -> "Verdict":
+def audit(table: Any, spec: Spec, original: Any = None, *, corrupted: int = 0) -> "Verdict":
     """Judge a release: does what it shows keep the promise of the specification?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
-    must be the manifest's. `original` is for guarantees that need the original data to be judged; none of those here
-    yet do.
+    must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
+    made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
+    without it. `corrupted` asks what is left to guess for an adversary who knows whose that many rows are.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
-    if original is not None:
-        raise SpecError("an audit against the original is not there yet: leave it out")
-    _check_available(spec)
+    _check_promise(spec)
     with Engine(spec.data) as engine:
+        before = None if original is None else engine.open(original, spec.data)
         if not isinstance(table, str | Path):
-            return verify(engine, engine.open(table, spec.data), spec)
+            return verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
         try:  # as a release of ours is written, else as the original is
-            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec)
+            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before, corrupted=corrupted)
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = verify(engine, engine.open(table, spec.data), spec)
+            verdict = verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
     return _with_manifest(verdict, Path(table))
 
 
@@ -388,16 +388,21 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
                 f"{what} is not there yet; there are: the methods optimal, levels and cluster, with privacy.k, l, p"
                 " and t"
             )
-    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
-        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    _check_promise(spec, promised=promised)
     if method.name == "cluster":
         _check_cluster(spec)
-    quasi = spec.of_role("quasi")
-    if not quasi:
-        raise SpecError("no attribute has the role quasi: there is nothing to recode")
-    for name in quasi:
+    for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
+
+
+def _check_promise(spec: Spec, *, promised: bool = True) -> None:
+    """Refuse a specification that promises nothing, or nothing about anyone."""
+    privacy = spec.privacy
+    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    if not spec.of_role("quasi"):
+        raise SpecError("no attribute has the role quasi: there is nothing to recode")
 
 
 def _check_needs_none(spec: Spec, name: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ringfence.audit.spelling import speller
+from ringfence.audit.spelling import plain, speller
 from ringfence.errors import DataError
 from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
@@ -113,9 +113,9 @@ class Released:
 
 def read_released(counted: pa.Table, rows: str, quasi: Sequence[str], sensitive: Sequence[str], spec: Spec) -> Released:
     """Code the combinations that an engine counted; the column `rows` holds their numbers of rows."""
-    columns = {name: _column(counted[name], name, spec) for name in dict.fromkeys([*quasi, *sensitive])}
+    columns = {name: read_column(counted[name], name, spec) for name in dict.fromkeys([*quasi, *sensitive])}
     judged = tuple(columns[name] for name in quasi)
-    firsts, class_of = _classes(judged, counted.num_rows)
+    firsts, class_of = classes(judged, counted.num_rows)
     return Released(
         rows=counted[rows].to_numpy().astype(np.int64),
         quasi=judged,
@@ -135,7 +135,7 @@ def total_by(group: Longs, rows: Longs, groups: int) -> Longs:
     return np.bincount(group, rows, minlength=groups).astype(np.int64)
 
 
-def _column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -144,9 +144,9 @@ def _column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
         values = encoded.dictionary.to_pylist()
     except (pa.ArrowException, ValueError):
         raise DataError(
-            f"column {name!r} of the release holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
+            f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
         ) from None
-    spell = speller(spec.attributes[name])
+    spell = speller(spec.attributes[name]) if name in spec.attributes else plain
     spelled = [None if value is None else spell(value) for value in values]
     labels = sorted({*spelled}, key=lambda label: (label is None, label or ""))
     number = {label: position for position, label in enumerate(labels)}
@@ -154,7 +154,7 @@ def _column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     return Column(name, tuple(labels), codes[encoded.indices.to_numpy(zero_copy_only=False)])
 
 
-def _classes(quasi: Sequence[Column], count: int) -> tuple[Longs, Longs]:
+def classes(quasi: Sequence[Column], count: int) -> tuple[Longs, Longs]:
     """Return the first combination of each class, and the class of each combination.
 
     Combinations are compared by one number whose digits are their codes. Where that would not fit into 64 bits, the

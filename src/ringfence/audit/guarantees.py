@@ -52,8 +52,7 @@ class Judgement:
 def judge(released: Released, spec: Spec) -> Iterator[Judgement]:
     """Judge a release that has rows by every model that the specification asks for; k is measured in any case."""
     yield _k(released, spec.privacy.k or 1)
-    diversities = spec.diversities()
-    for key, wanted in zip(_keys("l", [_diversity_names(part) for part in diversities]), diversities, strict=True):
+    for key, wanted in diversity_keys(spec):
         yield _l(released, wanted, key)
     if spec.privacy.p is not None:
         yield _p(released, spec.privacy.p, spec.of_role("sensitive"))
@@ -62,6 +61,12 @@ def judge(released: Released, spec: Spec) -> Iterator[Judgement]:
         _keys("t", [(part.of or "", part.distance) for part in closenesses]), closenesses, strict=True
     ):
         yield _t(released, near, key, spec)
+
+
+def diversity_keys(spec: Spec) -> list[tuple[str, Diversity]]:
+    """Return the diversities that are asked for, each with the name of what is measured."""
+    diversities = spec.diversities()
+    return [*zip(_keys("l", [_diversity_names(part) for part in diversities]), diversities, strict=True)]
 
 
 def _keys(letter: str, names: Sequence[tuple[str, ...]]) -> list[str]:

@@ -11,9 +11,10 @@ from ringfence.markup import clipped, paragraph, table
 class Finding:
     """A violation: the rule, a sentence, how many rows it is about, and the labels of one class where it is seen.
 
-    The rules are: k, l, p, t (the models), labels (not of the hierarchy or the scheme), boundary (generalized past it),
-    recoding (a value under several labels), missing (values that may not be missing), identifier and unlisted (columns
-    that may not be there), rows (there are none).
+    The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), boundary (generalized past
+    it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
+    missing), identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
+    suppressed), original (rows that cannot be traced back to it).
     """
 
     rule: str
@@ -43,16 +44,29 @@ class Verdict:
     not enough its kind too, "l:illness:entropy". l is the fewest distinct values, the least effective number of values
     (the exponential of the entropy), or for recursive diversity the largest l that holds in all classes for the given
     c, 0 if none does.
+
+    With the original, `measured` also has its rows ("original"), how many are missing ("suppressed") and the cells past
+    boundaries ("past_boundary", "past_boundary_most" where it may be more). Of a release without classes (method
+    `ring`), k and l are the largest for which some draw keeps every match at 1/k and every value at 1/l; "matches" are
+    the pairs of rows that may be the same, "ineffective" those that only seem so. "after_corruption" is the fewest
+    candidates that are left for a row when others are known, "after_corruption_bound" what of it is certain.
     """
 
     ok: bool
     measured: Mapping[str, float | int]
     findings: tuple[Finding, ...]
     smallest: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+    """What must be known to read the verdict."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
-        return {**asdict(self), "findings": [*map(asdict, self.findings)], "smallest": [*map(asdict, self.smallest)]}
+        return {
+            **asdict(self),
+            "findings": [*map(asdict, self.findings)],
+            "smallest": [*map(asdict, self.smallest)],
+            "notes": [*self.notes],
+        }
 
     def __str__(self) -> str:
         lines = ["The promise holds." if self.ok else "The promise does not hold."]
@@ -67,7 +81,7 @@ class Verdict:
                 "Smallest classes:",
                 *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
             ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
         head = paragraph(str(self).partition("\n")[0], strong=True)

@@ -9,9 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 import ibis
 import numpy as np
 
+from ringfence.audit.against import judge_against, read_linked
+from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
 from ringfence.audit.guarantees import judge
 from ringfence.audit.labels import grammar
+from ringfence.audit.rings import DRAW, find_matches, judge_rings
 from ringfence.audit.verdict import Example, Finding, Verdict, some
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, listed, suggestion
@@ -23,35 +26,65 @@ SHOWN_CLASSES = 5
 __all__ = ["Example", "Finding", "Verdict", "verify"]
 
 
-def verify(engine: Engine, rows: ibis.Table, spec: Spec) -> Verdict:
+def verify(
+    engine: Engine, rows: ibis.Table, spec: Spec, original: ibis.Table | None = None, *, corrupted: int = 0
+) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
     Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
     missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other. A
     table that lacks a column it is to be judged by is a DataError: it could not be judged.
+
+    With the original, the release is also traced back to it, row by row. A release of the method `ring` has no classes;
+    it is judged by who could be who, and cannot be judged without the original. `corrupted` asks what is left to guess
+    for an adversary who knows whose that many rows are.
     """
     quasi, sensitive = spec.of_role("quasi"), _needed(spec)
     columns: list[str] = list(rows.columns)
-    _refuse_unjudged(spec)
+    _refuse_unjudged(spec, original is not None, corrupted)
     _require(columns, [*quasi, *sensitive])
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
     released = read_released(counted, ROWS, quasi, sensitive, spec)
     total = int(released.rows.sum())
     findings = [*_column_findings(columns, total, spec)]
     measured: dict[str, int | float] = {"k": 0}
+    notes: list[str] = []
     if total == 0:
         findings.append(Finding("rows", "the release has no rows; a release must have some", 0, {}))
     else:
         findings += [*_missing_findings(released, spec), *_label_findings(released, spec)]
+    if total > 0 and not _has_rings(spec):
         for judgement in judge(released, spec):
             measured[judgement.key] = judgement.measured
             finding = judgement.finding(released)
             findings += [] if finding is None else [finding]
+    if total > 0 and original is not None:
+        found, counted_against = judge_against(read_linked(engine, rows, original, spec), spec)
+        if "past_boundary" in counted_against:  # cell by cell, which tells more than the labels alone
+            findings = [finding for finding in findings if finding.rule != "boundary"]
+        if _has_rings(spec) or corrupted:
+            linked = read_linked(engine, rows, original, spec, blind=True)
+            matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
+            if matches is not None and _has_rings(spec):
+                faults, by_matches = judge_rings(matches, linked, released, spec)
+                found, counted_against = [*faults, *found], {**by_matches, **counted_against}
+                notes.append(DRAW)
+            if matches is not None and corrupted:
+                after = corrupt(matches, corrupted)
+                counted_against |= {"after_corruption": after.fewest, "after_corruption_bound": after.bound}
+                notes.append(str(after))
+        findings += found
+        measured |= counted_against
     measured["rows"] = total
     measured["classes"] = len(released.sizes)
     measured["masked"] = int(released.rows[released.masked].sum())
     measured["missing"] = int(released.rows[released.incomplete].sum())
-    return Verdict(not findings, measured, tuple(findings), _smallest(released))
+    return Verdict(not findings, measured, tuple(findings), _smallest(released), tuple(notes))
+
+
+def _has_rings(spec: Spec) -> bool:
+    """Whether the rows of one class may stand for different people than those of the next: then classes say nothing."""
+    return spec.method.name == "ring" and not spec.method.homogeneous
 
 
 def _needed(spec: Spec) -> list[str]:
@@ -61,11 +94,27 @@ def _needed(spec: Spec) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _refuse_unjudged(spec: Spec) -> None:
-    """Refuse promises that are not judged yet: to pass over them in silence would be to vouch for them."""
+def _refuse_unjudged(spec: Spec, has_original: bool, corrupted: int) -> None:
+    """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
     for key, asked in (("privacy.m", spec.privacy.m), ("data.entity", spec.data.entity)):
         if asked is not None:
             raise SpecError(f"{key} = {asked!r} cannot be judged yet; leave it out to judge what can be")
+    for name in spec.of_role("items"):
+        raise SpecError(f"attributes.{name}.role = 'items' cannot be judged yet; leave it out to judge what can be")
+    if corrupted < 0:
+        raise SpecError(f"corrupted = {corrupted}: allowed: how many rows the adversary knows, from 0 on")
+    if corrupted and not has_original:
+        raise DataError("what known rows give away could not be judged: it needs the original")
+    if _has_rings(spec):
+        if not has_original:
+            raise DataError(
+                "a release of the method 'ring' could not be judged: its rows have no classes, and who could be who is"
+                " seen only beside the original; give the original, or set method.homogeneous = true if it has classes"
+            )
+        kinds = {part.kind for part in spec.diversities()} - {"distinct"}
+        others = {"privacy.t": bool(spec.closenesses()), "privacy.p": spec.privacy.p is not None}
+        for key in [key for key, asked in others.items() if asked] + [f"privacy.l of kind {kind!r}" for kind in kinds]:
+            raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
 
 
 def _require(columns: Sequence[str], needed: Sequence[str]) -> None:

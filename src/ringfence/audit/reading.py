@@ -1,0 +1,115 @@
+"""What a published label says by itself, whoever wrote it: a value, an interval, a set, a masked code, or nothing.
+
+Tools spell intervals in many ways. These are read: `[20, 30)`, `[20,30[`, `(20, 30]`, `20-29`, `20–29`, `20 to 29`,
+`20..29`, `>=60`, `≥60`, `>59`, `60+`, `<20`, `<=19`, `≤19`. Two numbers with a dash or dots between them are both
+included. Sets are `{a, b}`. A masked code has `*` in the place of characters; `*` alone, in any number, is everything.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from ringfence.audit.spelling import as_number, as_set
+
+_NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
+_BRACKETS = re.compile(rf"([\[\](])\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*([\])\[])", re.ASCII)
+_BETWEEN = re.compile(rf"{_NUMBER}\s*(?:-|–|—|\.\.\.?|to)\s*{_NUMBER}", re.ASCII)
+_ABOVE = re.compile(rf"(>=|≥|>)\s*{_NUMBER}|{_NUMBER}\s*\+", re.ASCII)
+_BELOW = re.compile(rf"(<=|≤|<)\s*{_NUMBER}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Everything:
+    """A label that stands for any value."""
+
+    def holds(self, value: str) -> bool:  # noqa: ARG002
+        """Whether a value may stand behind this."""
+        return True
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from `low` to `high`, None where it is open to that side; each end belongs to it or not."""
+
+    low: Decimal | None
+    high: Decimal | None
+    with_low: bool = True
+    with_high: bool = True
+
+    def holds(self, value: str) -> bool:
+        """Whether a value may stand behind this."""
+        number = as_number(value)
+        if number is None:
+            return False
+        above = self.low is None or number > self.low or (self.with_low and number == self.low)
+        return above and (self.high is None or number < self.high or (self.with_high and number == self.high))
+
+
+@dataclass(frozen=True)
+class Masked:
+    """A code of which some characters are hidden."""
+
+    shown: str
+
+    def holds(self, value: str) -> bool:
+        """Whether a value may stand behind this: as long, and the same where characters are shown."""
+        return len(value) == len(self.shown) and all(
+            mask in ("*", there) for mask, there in zip(self.shown, value, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Some values, None for a missing one."""
+
+    values: frozenset[str | None]
+
+    def holds(self, value: str) -> bool:
+        """Whether a value may stand behind this."""
+        return value in self.values
+
+
+Meaning: TypeAlias = Everything | Interval | Masked | OneOf
+
+
+def read_label(label: str, spell: Callable[[str], str] = str) -> Meaning:
+    """Return what a label says by itself; a text of no other form is a single value, spelled as `spell` does.
+
+    >>> read_label("[20, 30)").holds("30"), read_label("20-30").holds("30"), read_label("≥60").holds("60")
+    (False, True, True)
+    >>> read_label("479**").holds("47906"), read_label('{a, "b, c"}').holds("b, c"), read_label("a").holds("b")
+    (True, True, False)
+    """
+    text = label.strip()
+    if text and not text.strip("*"):
+        return Everything()
+    interval = read_interval(text)
+    if interval is not None:
+        return interval
+    items = as_set(text)
+    if items is not None:
+        return OneOf(frozenset(None if item is None else spell(item) for item in items))
+    return Masked(text) if "*" in text else OneOf(frozenset([spell(label)]))
+
+
+def read_interval(text: str) -> Interval | None:
+    """Return the interval that a text spells, or None. One whose ends fall is none.
+
+    >>> read_interval("-5--1"), read_interval("30-20")
+    (Interval(low=Decimal('-5'), high=Decimal('-1'), with_low=True, with_high=True), None)
+    """
+    found = _BRACKETS.fullmatch(text)
+    if found:
+        interval = Interval(Decimal(found[2]), Decimal(found[3]), found[1] == "[", found[4] == "]")
+    elif found := _BETWEEN.fullmatch(text):
+        interval = Interval(Decimal(found[1]), Decimal(found[2]))
+    elif found := _ABOVE.fullmatch(text):
+        interval = Interval(Decimal(found[2] or found[3]), None, with_low=found[1] != ">")
+    elif found := _BELOW.fullmatch(text):
+        interval = Interval(None, Decimal(found[2]), with_high=found[1] != "<")
+    else:
+        return None
+    rises = interval.low is None or interval.high is None or interval.low <= interval.high
+    return interval if rises else None
