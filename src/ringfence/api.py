@@ -16,6 +16,8 @@ from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ringfence.audit.verify import Verdict
     from ringfence.census import Census
     from ringfence.draft import Draft
@@ -23,14 +25,15 @@ if TYPE_CHECKING:
     from ringfence.group_plan import GroupPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
+    from ringfence.ring_plan import RingPlan
     from ringfence.search.boundaries import Explanation
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
-LATER = {"partition", "homogeneous", "effort"}
+LATER = {"effort"}
 """Keys of methods that are not there yet."""
-GROUPING = ("cluster",)
+GROUPING = ("cluster", "ring")
 """Methods that decide on rows, in groups."""
 
 
@@ -44,9 +47,11 @@ class Release:
     spec: Spec = field(repr=False)
     census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
+    original: Any = field(default=None, repr=False)
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
 
@@ -103,6 +108,7 @@ class Release:
                 self.census,
                 Path(folder),
                 file_format=file_format,
+                original=None if self.original is None else engine.open(self.original, self.spec.data),
                 log=self.log,
                 report=report,
                 plots=plots,
@@ -123,7 +129,7 @@ class Release:
         return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
-def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> Release:
+def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, force: bool = False) -> Release:
     """Return an audited release of a table, as a specification asks for it.
 
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
@@ -131,7 +137,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `listener` is told how far the work is.
+    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound: for
+    experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -148,7 +155,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
     >>> release.audit.measured["k"]
     2
     """
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     return _audited(_located(source, spec), spec, searcher(spec, diary), diary)
 
@@ -178,29 +185,34 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, check_columns
     from ringfence.publish import check
+    from ringfence.sources import as_arrow
 
+    original = source if isinstance(source, str | Path) else as_arrow(source)
     with Engine(spec.data) as engine:
-        if isinstance(source, str | Path):
-            rows = engine.open(source, spec.data)
+        if isinstance(original, str | Path):
+            rows = engine.open(original, spec.data)
             made = decide(engine, rows, check_columns(rows.columns, spec))
             table = engine.fetch(made.rows)
         else:
-            table, made = _rewrite_in_memory(engine, source, spec, decide)
+            table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
-        verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines))
+        before = engine.open(original, spec.data) if spec.has_rings else None
+        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision)
+    kept = original if spec.has_rings else None
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), kept)
 
 
-def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
+def _rewrite_in_memory(
+    engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
+) -> tuple[Any, Made]:
     """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
     import numpy as np
     import pyarrow as pa
 
     from ringfence.census import counted_columns
     from ringfence.engine import check_columns
-    from ringfence.sources import POSITION, as_arrow, assemble
+    from ringfence.sources import POSITION, assemble
 
-    table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
@@ -218,6 +230,7 @@ def run(
     report: bool = True,
     plots: bool = False,
     listener: Listener | None = None,
+    force: bool = False,
 ) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
@@ -227,7 +240,7 @@ def run(
     from ringfence.engine import Engine, check_columns
     from ringfence.publish import publish
 
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
@@ -242,11 +255,13 @@ def run(
             made.census,
             Path(folder),
             file_format="csv" if source.suffix.lower() in TEXT_FILES else "parquet",
+            original=rows if spec.has_rings else None,
             log=diary.lines,
             report=report,
             plots=plots,
         )
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines))
+    kept = source if spec.has_rings else None
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), kept)
 
 
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
@@ -367,11 +382,11 @@ def _located(source: Any, spec: Spec) -> Any:
     return spec.locate(spec.data.source)
 
 
-def _check_available(spec: Spec, *, promised: bool = True) -> None:
+def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
     method, privacy, data = spec.method, spec.privacy, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster"),
+        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", *GROUPING),
         f"method.search = {method.search!r}": method.search not in ("auto", "bottom-up", "top-down"),
         "privacy.m": privacy.m is not None,
         "data.entity": data.entity is not None,
@@ -385,12 +400,14 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels and cluster, with privacy.k, l, p"
-                " and t"
+                f"{what} is not there yet; there are: the methods optimal, levels, cluster and ring, with privacy.k, l,"
+                " p and t"
             )
     _check_promise(spec, promised=promised)
     if method.name == "cluster":
         _check_cluster(spec)
+    if method.name == "ring":
+        _check_ring(spec, force)
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
@@ -430,3 +447,32 @@ def _check_cluster(spec: Spec) -> None:
         raise SpecError("privacy.t: the method 'cluster' promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
         raise SpecError("method.keep_suppressed = true: the method 'cluster' drops the rows that it suppresses")
+
+
+def _check_ring(spec: Spec, force: bool) -> None:
+    """Refuse what rings cannot promise."""
+    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
+    promised = "the method 'ring' promises k, and distinct l of one attribute"
+    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
+        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
+        raise SpecError(f"privacy.{key}: {promised}")
+    if asked and asked[0].kind != "distinct":
+        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
+    if method.parted not in ("whole", "lexicographic", "cluster"):
+        raise SpecError(
+            f"method.partition = {method.parted!r} is not there yet; there are: whole, lexicographic, cluster"
+        )
+    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+        raise SpecError(
+            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
+            " max_ring and homogeneous"
+        )
+    if method.paper_diversity and not asked:
+        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and not force:
+        raise SpecError(
+            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
+            " values; it is there for experiments, and has to be forced"
+        )

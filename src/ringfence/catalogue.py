@@ -5,6 +5,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "optimal": "the cheapest recoding of a scheme, proven",
         "levels": "publish at the levels you name",
         "cluster": "groups of similar rows within boundaries, each published as the lowest labels that cover it",
+        "ring": "each row under a value of its own that covers k rows; which of k it carries is drawn at random",
     },
     "schemes": {
         "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",

@@ -27,6 +27,7 @@ from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
+from ringfence.ring_plan import RingPlan
 from ringfence.search.methods import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
@@ -65,6 +66,7 @@ def publish(
     folder: Path,
     *,
     file_format: str,
+    original: ibis.Table | None = None,
     log: Sequence[str],
     report: bool,
     plots: bool,
@@ -72,7 +74,7 @@ def publish(
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
     Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
-    leaves the files of an earlier run as they were.
+    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,7 +84,7 @@ def publish(
             (staged / "private").mkdir()
             release = staged / "public" / f"release.{file_format}"
             engine.write(rows, release, spec.data)
-            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec), decision)
+            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec, original), decision)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
@@ -199,7 +201,7 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
     }
 
 
-def _fate(plan: GlobalPlan | GroupPlan, spec: Spec) -> str:
+def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:
     if plan.suppressed_rows == 0:
         return "none"
     if plan.masked:

@@ -11,6 +11,7 @@ from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
+from ringfence.ring_plan import RingPlan
 from ringfence.spec import Spec
 
 
@@ -59,7 +60,7 @@ def promises(spec: Spec) -> Iterator[Point]:
         )
 
 
-def limits(spec: Spec, plan: GlobalPlan | GroupPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+def limits(spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
     """Yield what this release does not promise."""
     yield from _about_values(spec, uniform)
     if spec.method.name != "levels":

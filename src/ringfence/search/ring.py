@@ -15,9 +15,11 @@ import numpy as np
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.covers import Representation, Shown, cover
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.groups import Combinations, combinations
+from ringfence.group_plan import plan_column, plan_leaves
+from ringfence.groups import Combinations, Groups, combinations
 from ringfence.hierarchy import Ints
 from ringfence.kernels.rings import Terrain, Words, cut_rings, part_by_values, slot_tuples
+from ringfence.ring_plan import RingPlan, runs_of
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.orders import gray_order, hilbert_order
 
@@ -48,6 +50,12 @@ class Rings:
         """The tuple at each place."""
         return self.combinations.tuples[self.order]
 
+    def as_groups(self) -> Groups:
+        """Return the rings as groups, all rows of which are published alike."""
+        group = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        ones = np.ones(len(self.order), np.int64)
+        return Groups.gathered(self.combinations, self.order.astype(np.int64), group, ones)
+
 
 @dataclass(frozen=True, eq=False)
 class Slots:
@@ -66,6 +74,7 @@ def rings_by_quasi_identifiers(
     *,
     k: int,
     partition: Partition = "whole",
+    groups: Groups | None = None,
     order: Order = "gray",
     max_ring: int | None = None,
     cut: bool = True,
@@ -85,6 +94,8 @@ def rings_by_quasi_identifiers(
         How many rows each slot covers.
     partition
         "whole": rings may lie anywhere along the order. "lexicographic": the order is parted by values first.
+    groups
+        The groups of another method, within which rings are to lie; the partition is then not looked at.
     order
         "lexicographic", attributes with few values first; "gray", the same turning back instead of jumping; "hilbert".
     max_ring
@@ -116,7 +127,9 @@ def rings_by_quasi_identifiers(
     """
     _check(k, max_ring)
     tuples, bounds = lay_out(census, k=k, order=order, limit=limit)
-    if partition == "lexicographic":
+    if groups is not None:
+        tuples, bounds = _in_groups(tuples, groups)
+    elif partition == "lexicographic":
         tuples, bounds = _part_lexicographically(census, tuples, bounds, k)
     starts = bounds
     if cut:
@@ -184,6 +197,17 @@ def _part_lexicographically(census: Census, tuples: Ints, bounds: Longs, k: int)
     return tuples[np.argsort(part, kind="stable")], parts
 
 
+def _in_groups(tuples: Ints, groups: Groups) -> tuple[Ints, Longs]:
+    """Return the rows of groups, inside each in the order that rows have, and where groups begin."""
+    place = np.zeros(int(tuples.max(initial=0)) + 1, np.int64)
+    place[tuples] = np.arange(len(tuples))
+    entries = np.lexsort((place[groups.tuples], groups.group))
+    return (
+        np.repeat(groups.tuples[entries], groups.rows[entries]).astype(np.int32),
+        np.concatenate([[0], np.cumsum(groups.sizes)]),
+    )
+
+
 def lexicographic_parts(census: Census, tuples: Ints, bounds: Longs, k: int) -> Longs:
     """Return where groups of at least k rows begin, of rows that are in lexicographic order between the bounds."""
     codes = np.ascontiguousarray(census.codes[:, few_values_first(census)])
@@ -215,6 +239,25 @@ def cover_slots(census: Census, rings: Rings, representation: Representation) ->
         kind=kinds,
         sizes=np.bincount(kinds, minlength=len(alike)),
         shown=tuple(Shown(part.covers, alike[:, a]) for a, part in enumerate(shown)),
+    )
+
+
+def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str], spec: str) -> RingPlan:
+    """Return the plan that publishes the slots of rings as they are shown. Who carries which is not decided yet."""
+    combined = rings.combinations
+    watched = [census.sensitive[a] for a in combined.attributes]
+    codes = np.concatenate([census.codes[combined.tuples], combined.values], axis=1)
+    return RingPlan(
+        columns={quasi.name: plan_column(quasi, part) for quasi, part in zip(census.quasi, slots.shown, strict=True)},
+        watched={part.name: plan_leaves(part) for part in watched},
+        combinations=tuple(map(tuple, codes.tolist())),
+        order=runs_of(rings.order),
+        slots=runs_of(slots.kind),
+        rings=tuple(np.diff(rings.starts).tolist()),
+        width=rings.width,
+        suppressed_rows=int(rings.suppressed.sum()),
+        complete=tuple(complete),
+        spec=spec,
     )
 
 
