@@ -38,6 +38,32 @@ k = 2
 PEOPLE = "age,city,illness\n31,Oslo,flu\n33,Oslo,cold\n41,Voss,flu\n44,Bergen,flu\n"
 
 
+BASKETS = """\
+[data]
+source = "baskets.csv"
+
+[attributes.basket]
+role = "items"
+separator = ";"
+hierarchy = { tree = { Dairy = ["milk", "brie"], Drink = ["wine", "beer"] } }
+
+[privacy]
+k = 2
+m = 2
+
+[method]
+name = "itemsets"
+"""
+SHOPPING = "basket\nmilk;wine\nbrie;wine\nbeer\n"
+
+
+def baskets(title: str, swap: tuple[str, str] = ("", ""), shopping: str = SHOPPING) -> "ErrorCase":
+    """Return a case of baskets: what is changed in a specification and a table that would nearly work."""
+    assert swap[0] in BASKETS
+    files = {"baskets.toml": BASKETS.replace(*swap) if swap[0] else BASKETS, "baskets.csv": shopping}
+    return ErrorCase(title, people=None, command="ringfence run baskets.toml -o out", files=files)
+
+
 @dataclass(frozen=True)
 class ErrorCase:
     """A title, what is changed in a specification and a table that would work, and the command."""
@@ -132,6 +158,17 @@ CASES: dict[str, list[ErrorCase]] = {
         ErrorCase("More values than there are", ("k = 2", "l = 3")),
         ErrorCase("Levels that are too fine", ("k = 2", 'k = 2\n[method]\nname = "levels"\nlevels = { age = 1 }')),
     ],
+    "Baskets": [
+        baskets("An item that the tree does not have", shopping=SHOPPING.replace("beer", "bear")),
+        baskets("Text without a separator", ('separator = ";"\n', "")),
+        baskets("A boundary that is too low", ("[privacy]", "boundary = { level = 0 }\n\n[privacy]")),
+        baskets("Fewer baskets than k", ("k = 2", "k = 4")),
+        baskets(
+            "Rows of a basket that disagree",
+            ('source = "baskets.csv"', 'source = "baskets.csv"\nbasket_id = "receipt"\nunlisted = "publish"'),
+            "receipt,basket,shop\n1,milk,A\n1,wine,B\n2,milk,A\n",
+        ),
+    ],
     "Audits": [
         ErrorCase("There is no such file", command="ringfence audit release.csv spec.toml"),
         ErrorCase(
@@ -202,9 +239,9 @@ def _provocation(case: ErrorCase) -> str:
         lines.append(f"With `{case.swap[0]}` " + (f"changed to\n\n```toml\n{new}\n```\n" if new else "taken out.\n"))
     if isinstance(case.people, bytes):
         lines.append("With a table in Latin-1 that has `Vøss` in it.\n")
-    elif case.people is None:
+    elif case.people is None and not case.files:
         lines.append("Without the table.\n")
-    elif case.people != PEOPLE:
+    elif case.people is not None and case.people != PEOPLE:
         lines.append(f"With the table\n\n```\n{case.people}```\n")
     lines += [f"With a file `{name}`:\n\n```\n{content}```\n" for name, content in case.files.items()]
     if case.before:

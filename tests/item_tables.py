@@ -6,12 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from ringfence.baskets import Baskets
 from ringfence.hierarchy import Hierarchy, Tree
+from ringfence.spec import Spec
 
 Cut = tuple[int, ...]
 """The node that each leaf is published as."""
@@ -147,3 +150,27 @@ def undone(tree: Hierarchy, cut: Cut, node: int) -> Cut:
         next(v for v in ancestors(tree, leaf) if tree.parent[v] == node) if published == node else published
         for leaf, published in enumerate(cut)
     )
+
+
+# As users state them
+
+
+def paths_of(case: Case) -> list[list[str]]:
+    """The tree of a case as a specification states it."""
+    tree = case.tree
+    return [[str(tree.labels[node]) for node in ancestors(tree, leaf)] for leaf in range(tree.leaves)]
+
+
+def spec_for(case: Case, k: int, m: int, **method: Any) -> Spec:
+    """The specification of a random case."""
+    tree = case.tree
+    marks = sorted({str(tree.labels[node]) for node in tree.ceilings.tolist() if node != tree.root})
+    boundary = {"boundary": marks} if marks else {}
+    basket = {"role": "items", "hierarchy": {"paths": paths_of(case)}, **boundary}
+    return Spec(attributes={"basket": basket}, privacy={"k": k, "m": m}, method={"name": "itemsets", **method})
+
+
+def table_of(case: Case) -> pa.Table:
+    """The rows of a random case."""
+    rows = [[case.tree.labels[leaf] for leaf in row] for row in case.rows]
+    return pa.table({"basket": pa.array(rows, pa.list_(pa.string()))})

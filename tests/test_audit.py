@@ -543,9 +543,6 @@ def test_promises_that_are_not_judged_yet_are_refused() -> None:
     table = text_table(["q"], [("x",)])
     with pytest.raises(SpecError, match=r"data\.entity = 'patient'"):
         audited(table, Spec(attributes={"q": QUASI}, data={"entity": "patient"}, privacy={"k": 1}))
-    items = {"q": QUASI, "basket": {"role": "items"}}
-    with pytest.raises(SpecError, match=r"privacy\.m = 2"):
-        audited(table, Spec(attributes=items, privacy={"k": 2, "m": 2}))
 
 
 # Odd tables

@@ -6,6 +6,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from item_tables import Case as BasketCase
+from item_tables import cases as basket_cases
+from item_tables import spec_for, table_of
 from tables import Case, cases, with_parts
 
 import ringfence as rf
@@ -149,3 +152,62 @@ def test_no_release_passes_a_boundary(name: str, case: Case, k: int) -> None:
                 below.add(tree.labels[node])
         published = {None if value is None else str(value) for value in release.table[quasi.name].to_pylist()}
         assert published <= highest | below
+
+
+# Baskets: the same, for a method that has no quasi-identifiers
+
+SEARCHES = ["optimal", "direct", "apriori", "breadth-first"]
+
+
+def basket_attempt(table: pa.Table, spec: rf.Spec) -> rf.Release | None:
+    """A release, or None where there can be none."""
+    try:
+        return rf.anonymize(table, spec)
+    except Unsatisfiable:
+        return None
+
+
+def as_sets(table: pa.Table) -> list[list[str]]:
+    """The baskets of a table, in no order of their own."""
+    return sorted(sorted(set(basket)) for basket in table["basket"].to_pylist())
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@settings(max_examples=settings().max_examples // 4)
+@given(case=basket_cases(), k=st.integers(1, 4), m=st.integers(1, 3), seed=st.randoms(use_true_random=False))
+def test_baskets_pass_their_audit_whatever_their_order(
+    search: str, case: BasketCase, k: int, m: int, seed: Any
+) -> None:
+    table, spec = table_of(case), spec_for(case, k, m, search=search)
+    if not case.rows:
+        return
+    before = table.to_pylist()
+    release = basket_attempt(table, spec)
+    assert table.to_pylist() == before
+    shuffled = [seed.sample(row, len(row)) for row in seed.sample(case.rows, len(case.rows))]
+    other = basket_attempt(table_of(BasketCase(shuffled, case.tree)), spec)
+    assert (release is None) == (other is None)
+    if release is None or other is None:
+        return
+    verdict = rf.audit(release.table, spec)
+    assert verdict.ok, verdict.findings
+    assert (verdict.measured["k"] >= k, verdict.measured["m"]) == (True, m)
+    assert release.table.num_rows == table.num_rows
+    assert release.plan == other.plan
+    assert as_sets(release.table) == as_sets(other.table)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@settings(max_examples=settings().max_examples // 4)
+@given(case=basket_cases(), m=st.integers(1, 3), copies=st.integers(2, 4))
+def test_baskets_that_are_common_enough_lose_nothing(search: str, case: BasketCase, m: int, copies: int) -> None:
+    if not case.rows:
+        return
+    release = rf.anonymize(table_of(case), spec_for(case, 1, m, search=search))
+    assert as_sets(release.table) == as_sets(table_of(case))
+    assert release.metrics["ncp"] == 0
+    equal = table_of(BasketCase([case.rows[0]] * copies, case.tree))
+    release = rf.anonymize(equal, spec_for(case, copies, m, search=search))
+    assert as_sets(release.table) == as_sets(equal)
+    with pytest.raises(Unsatisfiable):
+        rf.anonymize(equal, spec_for(case, copies + 1, m, search=search))

@@ -343,13 +343,13 @@ def test_a_table_without_rows_is_refused() -> None:
 
 def test_a_table_without_a_column_to_recode_is_refused() -> None:
     with pytest.raises(DataError, match="no column could be recoded"):
-        draft_of(pa.table({"tags": [["a"], ["b"]], "hidden": ["*", "x"]}))
+        draft_of(pa.table({"tags": [[["a"]], [["b"]]], "hidden": ["*", "x"]}))
 
 
 def test_columns_that_cannot_be_recoded_are_left_out() -> None:
     table = pa.table(
         {
-            "tags": [["a"], ["b"]] * 10,
+            "tags": [[["a"]], [["b"]]] * 10,
             "parts": [{"x": 1}, {"x": 2}] * 10,
             "image": [b"\x00", b"\xff"] * 10,
             "hidden": ["*", "x"] * 10,
@@ -359,6 +359,26 @@ def test_columns_that_cannot_be_recoded_are_left_out() -> None:
     draft = draft_of(table)
     assert roles(draft) == {**dict.fromkeys(["tags", "parts", "image", "hidden"], "identifier"), "sex": "quasi"}
     run(draft, table)
+
+
+def test_lists_are_drafted_as_baskets(tmp_path: Path) -> None:
+    rows = [["milk", "bread"], ["milk", "wine"], ["bread"], ["milk"]] * 10
+    table = pa.table({"basket": rows, "more": rows})
+    draft = draft_of(table)
+    assert roles(draft) == {"basket": "items", "more": "identifier"}
+    spec = rf.Spec.loads(draft.toml)
+    assert (spec.method.name, spec.privacy.k, spec.privacy.m) == ("itemsets", 5, 2)
+    assert rf.anonymize(table, spec).audit.ok
+    assert "alone in the quasi-identifiers" not in str(draft)
+    mixed = table.drop("more").append_column("sex", pa.array(["f", "m"] * 20))
+    spec = rf.Spec.loads(draft_of(mixed).toml)
+    assert (spec.method.name, spec.privacy.m) == ("optimal", 2)
+    assert rf.anonymize(mixed, spec).audit.ok
+    path = tmp_path / "rows.dat"
+    path.write_text("".join(" ".join(row) + "\n" for row in rows))
+    draft = rf.api.draft(path, tmp_path)
+    (tmp_path / "rows.toml").write_text(draft.toml)
+    assert rf.anonymize(None, rf.Spec.load(tmp_path / "rows.toml")).audit.ok
 
 
 def test_a_file_that_is_damaged_is_refused_in_a_sentence(tmp_path: Path) -> None:

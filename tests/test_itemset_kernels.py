@@ -1,15 +1,20 @@
 """Kernels that count sets of nodes against slow twins in plain Python."""
 
 import itertools
+import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from item_tables import Case, Cut, all_cuts, ancestors, cases, leaves_of, set_supports
+from item_tables import Case, Cut, all_cuts, ancestors, baskets_of, cases, leaves_of, set_supports
 
-from ringfence.search.itemsets.cuts import ItemTree
+from ringfence.hierarchy import Hierarchy
+from ringfence.search.itemsets.cuts import Flags, ItemTree
+from ringfence.search.itemsets.preorder import Preorder
 from ringfence.search.itemsets.supports import Supports
+from ringfence.search.progress import Watch
 
 K, M = st.integers(1, 4), st.integers(1, 4)
 
@@ -60,7 +65,8 @@ def test_rare_sets_are_those_of_the_definition(way: str, case: Case, k: int, m: 
         found = [frozenset(row) for row in supports.rare_sets(nodes, k, size).tolist()]
         assert len(set(found)) == len(found)
         assert {members for members in minimal if len(members) == size} <= set(found) <= rare
-        below = [frozenset(row) for row in supports.rare_sets(nodes, k, size, under=under).tolist()]
+        heads = np.array(sorted(inside), np.int32)
+        below = [frozenset(row) for row in supports.rare_sets(nodes, k, size, heads=heads).tolist()]
         assert len(set(below)) == len(below)
         assert {members for members in minimal if len(members) == size and members & inside} <= set(below)
         assert all(members in rare and members & inside for members in below)
@@ -118,3 +124,84 @@ def slow_lift(case: Case, tree: ItemTree, k: int, members: list[int], begin: int
                 break
             members = raised
     return members
+
+
+@given(case=cases(max_leaves=10, max_rows=60), k=K, m=M, every=st.booleans(), seed=st.integers(0, 2**32))
+def test_the_walk_meets_paths_in_preorder_and_passes_over_what_is_generalized(
+    case: Case, k: int, m: int, every: bool, seed: int
+) -> None:
+    tree = ItemTree(case.baskets)
+    supports = Supports(tree)
+
+    def generalize_some(generalized: Flags, path: list[int], rng: random.Random) -> int | None:
+        """Now and then generalize the parent of a node of the path."""
+        higher = int(tree.above[rng.choice(path)])
+        if higher < 0 or rng.random() < 0.5:
+            return None
+        generalized[tree.below(higher)] = True
+        return higher
+
+    walk, rng = Preorder(tree, supports, k, Watch()), random.Random(seed)
+    cut, met = np.arange(case.tree.leaves, dtype=np.int32), []
+    for path, support in walk.paths(cut, m, look_ahead=False, every=every):
+        met.append((tuple(path), min(support, k)))  # anything from k on says no more
+        node = generalize_some(walk.generalized, path, rng)
+        if node is not None:
+            cut[tree.leaves_below(node)] = node
+
+    generalized, rng, expected = np.zeros(len(case.tree.labels), bool), random.Random(seed), []
+    for nodes in slow_paths(case, tree, generalized, k, m):
+        support = min(rows_with(case, nodes), k)
+        if every or support < k:
+            expected.append((nodes, support))
+            generalize_some(generalized, list(nodes), rng)
+    assert met == expected
+
+
+def slow_paths(case: Case, tree: ItemTree, generalized: Flags, k: int, m: int) -> Iterator[tuple[int, ...]]:
+    """Every path that occurs, as long as no node of it is below a generalized one; extended if k rows hold it."""
+    hierarchy = case.tree
+    nodes = [v for v in range(hierarchy.root) if tree.may_stand[v] and rows_with(case, (v,)) > 0]
+    order = sorted(nodes, key=lambda v: (-rows_with(case, (v,)), hierarchy.depth[v], v))
+
+    def stale(path: tuple[int, ...]) -> bool:
+        return any(generalized[hierarchy.parent[v]] for v in path)
+
+    def related(v: int, u: int) -> bool:
+        return v in ancestors(hierarchy, u) or u in ancestors(hierarchy, v)
+
+    def extend(prefix: tuple[int, ...], start: int) -> Iterator[tuple[int, ...]]:
+        for place in range(start, len(order)):
+            path = (*prefix, order[place])
+            if stale(prefix):
+                return
+            if stale(path) or any(related(order[place], v) for v in prefix) or rows_with(case, path) == 0:
+                continue
+            yield path
+            if len(path) < m and not stale(path) and rows_with(case, path) >= k:
+                yield from extend(path, place + 1)
+
+    return extend((), 0)
+
+
+@pytest.mark.parametrize("way", ["bits", "prefix"])
+def test_bitsets_of_many_words(way: str) -> None:
+    """A thousand different baskets and more: words that are zero, and prefixes of few words beside nodes of many."""
+    rng = random.Random(2008)
+    tree = Hierarchy.from_tree({f"g{g}": {f"{g}-{i}": {} for i in range(5)} for g in range(4)})
+    chances = [0.002, 0.004, 0.01, 0.05, *[rng.uniform(0.1, 0.6) for _ in range(16)]]
+    rows = [[leaf for leaf, chance in enumerate(chances) if rng.random() < chance] for _ in range(4000)]
+    baskets = baskets_of(tree, rows)
+    assert len(baskets.weights) > 2000
+    supports = Supports(ItemTree(baskets))
+    supports._steps_by_bits = lambda *_: -1.0 if way == "bits" else np.inf  # type: ignore[method-assign]
+    cut = tuple(range(20))
+    expected = set_supports(rows, cut, 3)
+    for nodes, support in expected.items():
+        assert min(supports.support(nodes, 50), 50) == min(support, 50)
+    rare = {members for members, support in expected.items() if support < 5}
+    minimal = {members for members in rare if not any(members > other for other in rare)}
+    for size in (1, 2, 3):
+        found = {frozenset(row) for row in supports.rare_sets(np.arange(20, dtype=np.int32), 5, size).tolist()}
+        assert {members for members in minimal if len(members) == size} <= found <= rare
+    assert len(minimal) > 50

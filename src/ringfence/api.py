@@ -11,18 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.fronts import Frontier
+from ringfence.fronts import Frontier, SchemeFrontier
+from ringfence.item_spec import RELATIONAL_SEARCHES, check_items
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
 from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
+    import ibis
     import pyarrow as pa
 
     from ringfence.audit.verify import Verdict
+    from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.draft import Draft
     from ringfence.engine import Engine
     from ringfence.group_plan import GroupPlan
+    from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
     from ringfence.ring_plan import RingPlan
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
+BASKET_FILES = (".dat", ".spmf")
 LATER = {"effort"}
 """Keys of methods that are not there yet."""
 GROUPING = ("cluster", "ring")
@@ -47,13 +52,19 @@ class Release:
     spec: Spec = field(repr=False)
     census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
+    baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan | ItemPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
+
+    @property
+    def item_plan(self) -> "ItemPlan | None":
+        """What was decided on baskets, beside quasi-identifiers or alone; None where there are none."""
+        return None if self.decision.basket is None else self.decision.basket.plan
 
     @property
     def metrics(self) -> Mapping[str, float]:
@@ -74,29 +85,38 @@ class Release:
         """Return a page for the people who answer for the release. May show values of the original."""
         from ringfence.report import build_report
 
-        return build_report(self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete)
+        return build_report(
+            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
+        )
 
-    def explain(self) -> "Explanation":
+    def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
 
-        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary.
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
+        method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
         from ringfence.search.boundaries import explain_suppression
         from ringfence.search.methods import least_values
 
+        if self.item_plan is not None and self.item_plan is self.plan:
+            return self.item_plan.explain()
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]
         return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
 
-    def save(self, folder: str | Path, file_format: str = "csv", *, report: bool = True, plots: bool = False) -> Path:
+    def save(
+        self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False
+    ) -> Path:
         """Write the release into a folder: what may be published under `public`, what may not under `private`.
 
-        `file_format` is "csv" or "parquet"; `report` makes the page, `plots` saves its charts as PNG and SVG too. The
-        file is read back and audited before it takes its place. Files of an earlier run are replaced when everything is
-        ready, or, if anything fails, not at all. Returns the release's path.
+        `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
+        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
+        too. The file is read back and audited before it takes its place. Files of an earlier run are replaced when
+        everything is ready, or, if anything fails, not at all. Returns the release's path.
         """
         from ringfence.engine import Engine
         from ringfence.publish import FORMATS, publish
 
+        file_format = file_format or _usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with Engine(self.spec.data) as engine:
@@ -112,20 +132,25 @@ class Release:
                 log=self.log,
                 report=report,
                 plots=plots,
+                baskets=self.baskets,
             )
         return path
 
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
+    def _plans(self) -> "list[GlobalPlan | GroupPlan | RingPlan | ItemPlan]":
+        return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
+
     def __str__(self) -> str:
-        return f"{self._headline()}\n{self.plan}\n{self.audit}"
+        return "\n".join(map(str, [self._headline(), *self._plans(), self.audit]))
 
     def _repr_html_(self) -> str:
         from ringfence.markup import paragraph, table
 
         losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
-        parts = (self.plan._repr_html_(), table(["metric", "value"], losses), self.audit._repr_html_())
+        plans = [plan._repr_html_() for plan in self._plans()]
+        parts = (*plans, table(["metric", "value"], losses), self.audit._repr_html_())
         return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
@@ -176,6 +201,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
     saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
     spec = Spec.loads(saved.spec, "the plan's specification")
+    if spec.items is not None:
+        raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
     diary = Diary(None)
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
@@ -183,23 +210,34 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
-    from ringfence.engine import Engine, check_columns
+    from ringfence.basket_rows import spread
+    from ringfence.engine import Engine
     from ringfence.publish import check
-    from ringfence.sources import as_arrow
+    from ringfence.sources import as_arrow, like
 
     original = source if isinstance(source, str | Path) else as_arrow(source)
     with Engine(spec.data) as engine:
-        if isinstance(original, str | Path):
-            rows = engine.open(original, spec.data)
-            made = decide(engine, rows, check_columns(rows.columns, spec))
-            table = engine.fetch(made.rows)
+        if isinstance(original, str | Path) or spec.data.basket_id is not None:
+            rows, columns = _opened(engine, original, spec)
+            made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
+            table = like(source, engine.fetch(spread(made.rows, spec, columns)))
         else:
             table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
         before = engine.open(original, spec.data) if spec.has_rings else None
         verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision)
     kept = original if spec.has_rings else None
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), kept)
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
+
+
+def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
+    """Return the rows of a source, of a long table one a basket, and the columns that are published."""
+    from ringfence.basket_rows import gather
+    from ringfence.engine import check_columns
+
+    rows = engine.open(source, spec.data)
+    columns = check_columns(rows.columns, spec)
+    return gather(engine, rows, spec, columns), columns
 
 
 def _rewrite_in_memory(
@@ -214,9 +252,9 @@ def _rewrite_in_memory(
     from ringfence.sources import POSITION, assemble
 
     columns = check_columns(table.column_names, spec)
-    looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive")]))
+    looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi")])
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items")])
     fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
@@ -237,31 +275,49 @@ def run(
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
     release's `table` is its path.
     """
-    from ringfence.engine import Engine, check_columns
+    from ringfence.basket_rows import spread
+    from ringfence.engine import Engine
     from ringfence.publish import publish
 
     _check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
-        rows = engine.open(source, spec.data)
-        made = searcher(spec, diary)(engine, rows, check_columns(rows.columns, spec))
+        rows, columns = _opened(engine, source, spec)
+        made = searcher(spec, diary)(engine, rows, [name for name in columns if name != spec.data.basket_id])
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            made.rows,
+            spread(made.rows, spec, columns),
             made.decision,
             spec,
             made.census,
             Path(folder),
-            file_format="csv" if source.suffix.lower() in TEXT_FILES else "parquet",
+            file_format=_format_of(source, spec),
             original=rows if spec.has_rings else None,
             log=diary.lines,
             report=report,
             plots=plots,
+            baskets=made.baskets,
         )
     kept = source if spec.has_rings else None
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), kept)
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
+
+
+def _format_of(source: Path, spec: Spec) -> str:
+    """Return the format that a source has, as far as releases are written in it; else Parquet."""
+    from ringfence.item_columns import file_is_spmf
+
+    suffix = source.suffix.lower()
+    if suffix in BASKET_FILES:
+        return "spmf" if file_is_spmf(source, spec.data.encoding) else "dat"
+    return "csv" if suffix in TEXT_FILES else "parquet"
+
+
+def _usual_format(spec: Spec) -> str:
+    """Return the format that a release in memory is written in: CSV, unless that cannot hold its lists of items."""
+    lists = spec.items is not None and spec.data.basket_id is None and spec.attributes[spec.items].separator is None
+    return "parquet" if lists else "csv"
 
 
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
@@ -276,27 +332,25 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
     return replace(release, table=target)
 
 
-def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier:
-    """Return the front of k and loss over full-domain recodings: what every k costs, all at once.
+def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier | SchemeFrontier:
+    """Return the front of k and loss: what every k costs.
 
-    Every node of the level lattice is evaluated by roll-up. `spec.frontier` says which front: of pairs of node and k
-    ("release", the default), or of nodes alone, as Dewri et al. 2009 have it; exactly, or by their search POkA. What
-    `privacy` asks for are minima; none is needed. With one of l, p and t, and `suppression = 0`, the front has three
-    objectives. `source` is as for `anonymize`.
+    With the scheme `level`, every node of the lattice is evaluated by roll-up, for all k at once. `spec.frontier` says
+    which front: of pairs of node and k ("release", the default), or of nodes alone, as Dewri et al. 2009 have it;
+    exactly, or by their search POkA. What `privacy` asks for are minima; none is needed. With one of l, p and t, and
+    `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
+    one, as the method `optimal` would. `source` is as for `anonymize`.
     """
     from ringfence.census import counted_columns, take_census
     from ringfence.engine import ROWS, Engine, check_columns
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
     from ringfence.search.progress import Watch
+    from ringfence.search.scheme_front import scheme_front
 
     _check_available(spec, promised=False)
-    for name in spec.of_role("quasi"):
-        if spec.scheme_of(name) != "level":
-            raise SpecError(
-                f"the scheme of {name!r} is {spec.scheme_of(name)!r}, but a front is over the levels of hierarchies;"
-                " allowed: scheme = 'level'"
-            )
+    freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
+    _check_front(spec, freer)
     diary = Diary(listener)
     with Engine(spec.data) as engine:
         diary("counting the rows")
@@ -305,8 +359,27 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     watch = Watch(spec.method.time_limit, diary.tell)
+    if freer:
+        return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
     find = poka_front if spec.frontier.algorithm == "poka" else exact_front
     return Frontier(find(census, spec, watch), census, spec)
+
+
+def _check_front(spec: Spec, freer: list[str]) -> None:
+    """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.method.name != "optimal":
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
+    if not freer and spec.frontier.k is not None:
+        raise SpecError(
+            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
+        )
+    if freer and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
+            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
+        )
+    if freer and "points" in spec.frontier.model_fields_set:
+        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":
@@ -384,26 +457,28 @@ def _located(source: Any, spec: Spec) -> Any:
 
 def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
-    method, privacy, data = spec.method, spec.privacy, spec.data
+    method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", *GROUPING),
-        f"method.search = {method.search!r}": method.search not in ("auto", "bottom-up", "top-down"),
-        "privacy.m": privacy.m is not None,
+        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "itemsets", *GROUPING),
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
-        "data.basket_id": data.basket_id is not None,
         "data.table": data.table is not None,
         **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         "method.representation": method.representation is not None and method.name not in GROUPING,
-        **{f"attributes.{name}.role = 'items'": True for name in spec.of_role("items")},
     }
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels, cluster and ring, with privacy.k, l,"
-                " p and t"
+                f"{what} is not there yet; there are: the methods optimal, levels, cluster, ring and itemsets, with"
+                " privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
+    if method.name == "itemsets" and promised:
+        return
+    if method.search not in RELATIONAL_SEARCHES:
+        raise SpecError(
+            f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
+        )
     if method.name == "cluster":
         _check_cluster(spec)
     if method.name == "ring":
@@ -418,7 +493,8 @@ def _check_promise(spec: Spec, *, promised: bool = True) -> None:
     privacy = spec.privacy
     if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
-    if not spec.of_role("quasi"):
+    check_items(spec)
+    if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
 
 
@@ -458,6 +534,8 @@ def _check_ring(spec: Spec, force: bool) -> None:
         raise SpecError(f"privacy.{key}: {promised}")
     if asked and asked[0].kind != "distinct":
         raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
     if method.keep_suppressed:
         raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
     if method.parted not in ("whole", "lexicographic", "cluster"):

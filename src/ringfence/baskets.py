@@ -5,8 +5,14 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
+from ringfence.builders import read_domain
+from ringfence.census import sum_by
+from ringfence.errors import DataError
 from ringfence.hierarchy import Hierarchy, Ints
+from ringfence.item_columns import item_lists
+from ringfence.spec import Spec
 
 Longs = npt.NDArray[np.int64]
 
@@ -53,18 +59,24 @@ class Baskets:
         row_of: npt.NDArray[np.integer],
         leaves: npt.NDArray[np.integer],
         rows: int,
+        weights: Longs | None = None,
     ) -> "Baskets":
-        """Count baskets from pairs of a row, 0 to `rows` - 1, and a leaf, in any order: the form of a long table."""
+        """Count baskets from pairs of a row, 0 to `rows` - 1, and a leaf, in any order: the form of a long table.
+
+        Where rows have been counted before, `weights` say how many there are of each.
+        """
+        weights = np.ones(rows, np.int64) if weights is None else weights
         pairs = np.sort(row_of.astype(np.int64) * hierarchy.leaves + leaves)
         row_of, items = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], hierarchy.leaves)
         lengths = np.bincount(row_of, minlength=rows)
         filled = lengths[lengths > 0]
         starts = np.cumsum(filled) - filled
-        example, weights = _distinct(starts, filled, items, hierarchy.leaves)
+        example, sums = _distinct(starts, filled, items, hierarchy.leaves, weights[lengths > 0])
         kept = filled[example]
         new_starts = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
         places = np.arange(new_starts[-1]) + np.repeat(starts[example] - new_starts[:-1], kept)
-        return cls(name, hierarchy, new_starts, items[places].astype(np.int32), weights, rows - len(filled))
+        empty = int(weights[lengths == 0].sum())
+        return cls(name, hierarchy, new_starts, items[places].astype(np.int32), sums, empty)
 
     @property
     def rows(self) -> int:
@@ -84,8 +96,8 @@ class Baskets:
         return counts
 
 
-def _distinct(starts: Longs, lengths: Longs, items: Longs, leaves: int) -> tuple[Longs, Longs]:
-    """Return one position for each distinct basket, in the order of `Baskets`, and how often each occurs.
+def _distinct(starts: Longs, lengths: Longs, items: Longs, leaves: int, weights: Longs) -> tuple[Longs, Longs]:
+    """Return one position for each distinct basket, in the order of `Baskets`, and the weight of each.
 
     Baskets go down a trie together, one item at a time: `path` is the rank of what each has shown so far, among those
     that go on. Those that end at the same length on the same path are equal.
@@ -96,8 +108,55 @@ def _distinct(starts: Longs, lengths: Longs, items: Longs, leaves: int) -> tuple
     for place in range(int(lengths.max(initial=0))):
         _, path = np.unique(path * leaves + items[starts[alive] + place], return_inverse=True)
         ended = lengths[alive] == place + 1
-        _, example, count = np.unique(path[ended], return_index=True, return_counts=True)
+        _, example, which = np.unique(path[ended], return_index=True, return_inverse=True)
         examples.append(alive[ended][example])
-        counts.append(count)
+        counts.append(sum_by(which, weights[alive[ended]], len(example)))
         alive, path = alive[~ended], path[~ended]
     return np.concatenate(examples)[::-1], np.concatenate(counts)[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class BasketColumn:
+    """A column of baskets as it was read: its distinct values, `raw`, and what they hold.
+
+    The value at place i holds `leaves[offsets[i] : offsets[i + 1]]`, as they stand in it, perhaps repeated. `items` is
+    the type of a single item.
+    """
+
+    baskets: Baskets
+    raw: pa.Array
+    offsets: Longs
+    leaves: Ints
+    items: pa.DataType
+
+
+def take_baskets(counted: pa.Table, spec: Spec, weight: str) -> BasketColumn:
+    """Code the distinct baskets that an engine counted; the column `weight` holds their numbers of rows.
+
+    Items that the hierarchy does not cover are a DataError.
+
+    >>> spec = Spec(attributes={"cart": {"role": "items", "separator": " ", "hierarchy": "flat"}})
+    >>> found = take_baskets(pa.table({"cart": ["b a", "a b b", None], "n": [2, 1, 4]}), spec, "n")
+    >>> found.baskets.items.tolist(), found.baskets.weights.tolist(), found.baskets.empty
+    ([0, 1], [3], 4)
+    """
+    name = spec.items
+    assert name is not None, "there is an attribute of role items"
+    weights = counted[weight].to_numpy().astype(np.int64)
+    if weights.sum() == 0:
+        raise DataError("the data has no rows")
+    lists = item_lists(counted[name], spec.attributes[name].separator, name)
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    encoded = lists.values.dictionary_encode()
+    indices = encoded.indices.to_numpy()
+    row_of = np.repeat(np.arange(len(lists)), np.diff(offsets))
+    occurrences = sum_by(indices, weights[row_of], len(encoded.dictionary))
+    domain = read_domain(name, spec, encoded.dictionary.to_pylist(), occurrences.tolist())
+    leaves = domain.leaves[indices]
+    return BasketColumn(
+        baskets=Baskets.from_pairs(name, domain.hierarchy, row_of, leaves, len(lists), weights),
+        raw=counted[name].combine_chunks(),
+        offsets=offsets,
+        leaves=leaves,
+        items=lists.values.type,
+    )

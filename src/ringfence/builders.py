@@ -166,8 +166,12 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
         case DateHierarchy(dates=parts):
             paths = [_date_path(key, parts) for key in keys if isinstance(key, dt.date)]
             hierarchy = _from_data(name, paths, missing)
-        case FanoutHierarchy(fanout=fanout):
-            hierarchy = _from_data(name, _fanout_paths([label(key) for key in keys], fanout), missing)
+        case FanoutHierarchy(fanout=fanout, by=by):
+            # Blanks and commas often stand between items, so labels of groups of items do without.
+            between = ".." if attribute.role == "items" else ", "
+            keys = sorted(keys, key=lambda key: -support[key]) if by == "support" else keys
+            paths = _fanout_paths([label(key) for key in keys], fanout, between)
+            hierarchy = _from_data(name, paths, missing)
         case _:  # flat, or none: the values under one root
             hierarchy = _from_data(name, [(label(key), ROOT) for key in keys], missing)
     boundary = attribute.boundary
@@ -383,8 +387,10 @@ def _date_path(day: dt.date, parts: Sequence[DatePart]) -> tuple[str, ...]:
     return (label(day), *(DATE_PARTS[part](day) for part in parts), ROOT)
 
 
-def _fanout_paths(leaves: Sequence[str], fanout: int) -> list[tuple[str, ...]]:
+def _fanout_paths(leaves: Sequence[str], fanout: int, between: str = ", ") -> list[tuple[str, ...]]:
     """Return paths through consecutive groups of `fanout`, groups of groups, ... up to one root.
+
+    A group is called by its first and its last leaf.
 
     >>> _fanout_paths(["a", "b", "c"], 2)
     [('a', '[a, b]', '*'), ('b', '[a, b]', '*'), ('c', 'c', '*')]
@@ -394,7 +400,7 @@ def _fanout_paths(leaves: Sequence[str], fanout: int) -> list[tuple[str, ...]]:
     while size < len(leaves):
         for start in range(0, len(leaves), size):
             group = leaves[start : start + size]
-            name = group[0] if len(group) == 1 else f"[{quoted(group[0])}, {quoted(group[-1])}]"
+            name = group[0] if len(group) == 1 else f"[{quoted(group[0])}{between}{quoted(group[-1])}]"
             for position in range(start, start + len(group)):
                 paths[position] = (*paths[position], name)
         size *= fanout

@@ -6,6 +6,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "levels": "publish at the levels you name",
         "cluster": "groups of similar rows within boundaries, each published as the lowest labels that cover it",
         "ring": "each row under a value of its own that covers k rows; which of k it carries is drawn at random",
+        "itemsets": "the cut of the item tree that makes baskets k^m-anonymous at the least loss, proven",
     },
     "schemes": {
         "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",
@@ -21,6 +22,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "p": "p-sensitivity: at least p different values of every sensitive attribute in each class",
         "t": "t-closeness: sensitive values distributed in each class as in the release, within t (equal, ordered,"
         " hierarchical distance)",
+        "m": "k^m-anonymity, with k: each combination of 1 to m published items is in at least k baskets, or in none",
     },
     "metrics": {
         "dm": "discernibility: the sum over rows of the size of their class; a suppressed row counts all rows",

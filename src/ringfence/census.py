@@ -101,6 +101,12 @@ class Census:
         return tuple(quasi.hierarchy.height for quasi in self.quasi)
 
 
+def uncounted(rows: int) -> Census:
+    """Return the census of rows without quasi-identifiers: they are all alike."""
+    weights, same = np.array([rows]), np.zeros(1, np.int64)
+    return Census((), np.empty((1, 0), np.int32), weights, Joint(same, (), weights))
+
+
 def counted_columns(spec: Spec) -> list[str]:
     """Return the columns that must be counted together: quasi-identifiers, then what models and metrics look at."""
     columns = spec.of_role("quasi")

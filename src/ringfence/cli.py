@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,11 @@ from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiab
 from ringfence.jobs import Listener
 from ringfence.markup import clipped
 from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    from ringfence.group_plan import GroupColumn
+    from ringfence.plan import ColumnPlan
+    from ringfence.search.progress import SearchResult
 
 app = typer.Typer(
     name="ringfence",
@@ -42,15 +47,17 @@ Out = Annotated[Path, typer.Option("-o", "--output", help="The folder to write t
 def demo(
     output: Out = Path("ringfence-demo"),
     rows: Annotated[int, typer.Option(min=100, help="How many sample people to make.")] = 30_000,
+    baskets: Annotated[bool, typer.Option("--baskets", help="Make shopping baskets instead of people.")] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001  read by `main`
 ) -> None:
-    """Run the whole flow on sample people: make a table, anonymize it, audit the release."""
-    from ringfence.samples import write_people
+    """Run the whole flow on sample people or baskets: make a table, anonymize it, audit the release."""
+    from ringfence.samples import write_baskets, write_people
 
+    name = "baskets" if baskets else "people"
     try:
         output.mkdir(parents=True, exist_ok=True)
-        spec = Spec.load(write_people(output, rows))
+        spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
     except OSError as error:
         raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
     with _progress(json_) as listener:
@@ -58,18 +65,18 @@ def demo(
     if json_:
         _print_json(_release_json(release))
         return
-    print(f"{rows:,} sample people in {output / 'people.csv'}, specification in {output / 'people.toml'}\n")
+    print(f"{rows:,} sample {name} in {output / f'{name}.csv'}, specification in {output / f'{name}.toml'}\n")
     _show_release(release)
     print(
         "\nTry it yourself:\n"
-        f"  ringfence run {output / 'people.toml'} -o {output}\n"
-        f"  ringfence audit {release.table} {output / 'people.toml'}"
+        f"  ringfence run {output / f'{name}.toml'} -o {output}{' --explain' * baskets}\n"
+        f"  ringfence audit {release.table} {output / f'{name}.toml'}"
     )
 
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet or Arrow.")],
+    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet, Arrow, or baskets (.dat).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The specification to write, a TOML file.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     json_: Json = False,
@@ -96,21 +103,26 @@ def run(
     output: Out,
     report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
     plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Say which rows boundaries cost, and which ones.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say which rows boundaries cost; of baskets, why items were generalized.")
+    ] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
         release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener)
-    explanation = release.explain() if explain else None
+    explanations = {}
+    if explain:
+        explanations["explanation"] = release.explain()
+        if release.item_plan is not None and release.item_plan is not release.plan:
+            explanations["explanation of items"] = release.item_plan.explain()
     if json_:
-        told = {} if explanation is None else {"explanation": asdict(explanation)}
-        _print_json(_release_json(release) | told)
+        _print_json(_release_json(release) | {key: asdict(told) for key, told in explanations.items()})
         return
     _show_release(release)
-    if explanation is not None:
-        print("\n" + "\n".join(explanation.sentences))
+    for told in explanations.values():
+        print("\n" + "\n".join(told.sentences))
 
 
 @app.command()
@@ -127,15 +139,13 @@ def frontier(
     if json_:
         _print_json(front.as_dict())
         return
-    found = front.front
-    proof = "" if found.complete else "; the time was up, so there may be better ones"
-    print(f"{front}\n\n{found.nodes:,} of {found.lattice:,} nodes evaluated in {found.seconds:.2f} s{proof}")
+    print(f"{front}\n\n{front.found}")
     print(f"the picture: {page}")
 
 
 @app.command()
 def audit(
-    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet or Arrow.")],
+    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet, Arrow, or baskets (.dat).")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
     original: Annotated[Path | None, typer.Option(help="The original data, to trace the release back to.")] = None,
     corrupted: Annotated[int, typer.Option(help="How many rows the adversary knows already, for what is left.")] = 0,
@@ -260,18 +270,32 @@ def _release_json(release: api.Release) -> dict[str, Any]:
         "metrics": dict(release.metrics),
         "incomplete": release.incomplete,
         "search": search_figures(release.search),
+        **({} if release.item_plan is None else {"items": [asdict(reason) for reason in release.item_plan.reasons]}),
         "verdict": release.audit.as_dict(),
     }
+
+
+def _found(search: "SearchResult", *, judged: bool) -> str:
+    """Say how good the answer of a search is known to be, and what it took."""
+    proof = "proven optimal"
+    if not search.optimal:
+        proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
+    nodes = f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if judged else ""
+    return f"{proof}{nodes}, {search.seconds:.2f} s"
 
 
 def _show_release(release: api.Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
     rows = [("attribute", "recoding", "labels", "for example")]
-    for name, column in release.plan.columns.items():
+    columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
+    columns |= {} if release.item_plan is None else release.item_plan.columns
+    for name, column in columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
         method = release.spec.method
         kind = release.spec.scheme_of(name) if method.name == "optimal" else method.name
         recoding: str = kind if column.level is None else f"level {column.level}"
+        if name == release.spec.items:
+            recoding = "item cut"
         if column.changes_nothing:
             recoding = "as it is"
         rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(map(clipped, labels[:3]))))
@@ -280,7 +304,8 @@ def _show_release(release: api.Release) -> None:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
     metrics, search = release.metrics, release.search
     fate = "masked" if release.plan.masked else "dropped"
-    print(f"\n{metrics['rows']:,} rows published in {metrics['classes']:,} classes, {metrics['suppressed']:,} {fate}")
+    classes = f" in {metrics['classes']:,} classes" if "classes" in metrics else ""
+    print(f"\n{metrics['rows']:,} rows published{classes}, {metrics['suppressed']:,} {fate}")
     if release.incomplete:
         print(f"{release.incomplete:,} rows with missing values removed beforehand")
     losses = {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")}
@@ -289,15 +314,9 @@ def _show_release(release: api.Release) -> None:
         + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
     )
     if search is not None:
-        proof = "proven optimal"
-        if not search.optimal:
-            proof = (
-                f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
-            )
-        judged = (
-            f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if release.plan.kind == "global" else ""
-        )
-        print(f"search: {proof}{judged}, {search.seconds:.2f} s")
+        print(f"search: {_found(search, judged=release.plan.kind != 'group')}")
+    if release.decision.basket is not None and release.decision.basket.plan is not release.plan:
+        print(f"search of item cuts: {_found(release.decision.basket.search, judged=True)}")
     print(f"\n{release.audit}")
     private = Path(release.table).parent.parent / "private"
     page = private / "report.html"

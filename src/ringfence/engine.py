@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
 from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
+from ringfence.item_columns import BASKET_FILES, read_basket_file
 from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
     CODE,
@@ -36,7 +37,7 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data, Spec
 
-__all__ = ["ROWS", "Engine", "as_released", "check_columns"]
+__all__ = ["ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
 
 MASK = "*"
 
@@ -86,11 +87,11 @@ class Engine:
                     return self._view(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
             case ".arrow" | ".feather" | ".ipc":
                 return self._register(as_arrow(read_ipc(path)))
-            case ".dat":
-                raise SpecError(f"baskets such as {str(path)!r} need the method 'itemsets', which is not there yet")
+            case suffix if suffix in BASKET_FILES:
+                return self._register(read_basket_file(path, data.encoding))
         raise SpecError(
             f"cannot tell what {str(path)!r} is by its name;"
-            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc"
+            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
         )
 
     def _open_csv(self, path: Path, data: Data) -> ibis.Table:
@@ -168,6 +169,17 @@ class Engine:
         rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
         return _shuffled(rows.select(*columns))
 
+    def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
+        """Return some columns of the rows as they are, in random order."""
+        return _shuffled(rows.select(*columns))
+
+    def keep(self, rows: ibis.Table) -> ibis.Table:
+        """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
+        name = self._name()
+        with self._reading():
+            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
+        return self._ibis.table(name)
+
     def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
         lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
         same = rows[name].identical_to(lookup[RAW]) if relabel.raw.null_count else rows[name] == lookup[RAW]
@@ -199,9 +211,11 @@ class Engine:
         return table.cast(pa.schema(plain))
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
-        """Carry an expression out into a file: Parquet, or CSV as `as_released` says."""
+        """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
         if path.suffix == ".parquet":
             options = "FORMAT parquet"
+        elif path.suffix in BASKET_FILES:
+            options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
         else:
             rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
@@ -262,6 +276,13 @@ def _by_chance(number: ibis.Value) -> ibis.Value:
     return md5_number(ibis.literal(token_hex(16)) + number.cast("string"))
 
 
+def numbered(rows: ibis.Table, name: str) -> ibis.Table:
+    """Return rows with a column that numbers them from 1 on, in a random order."""
+    placed = rows.mutate(ibis.row_number().over().name(PLACE))
+    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE])) + 1
+    return placed.mutate(number.name(name)).drop(PLACE)
+
+
 def _shuffled(rows: ibis.Table) -> ibis.Table:
     """Return rows in a random order: that of the input must not show."""
     placed = rows.mutate(ibis.row_number().over().name(PLACE))
@@ -297,19 +318,28 @@ def as_released(data: Data) -> Data:
 
 
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Check the columns of the data against the specification; return those that are published, in their order."""
-    for name in spec.attributes:
-        if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
-    unlisted = [name for name in columns if name not in spec.attributes]
+    """Check the columns of the data against the specification; return those that are published, in their order.
+
+    The basket's number in a long table is one of them, whatever its role: it is published anew.
+    """
+    basket = spec.data.basket_id
+    require_columns(columns, [*spec.attributes, *([] if basket is None else [basket])])
+    unlisted = [name for name in columns if name not in spec.attributes and name != basket]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
             f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
             " or set data.unlisted to 'drop' or 'publish'"
         )
     hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
-    return [name for name in columns if name not in hidden]
+    return [name for name in columns if name not in hidden or name == basket]
+
+
+def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse data without a column that is needed."""
+    for name in needed:
+        if name not in columns:
+            known = listed(map(repr, columns))
+            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
 
 
 def _parquet_columns(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ import csv
 import io
 import json
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 from pathlib import Path
@@ -23,67 +23,36 @@ if TYPE_CHECKING:
     from ringfence.plan import GlobalPlan
     from ringfence.report.front import FrontPicture
     from ringfence.search.frontier import Front, Point
+    from ringfence.search.scheme_front import SchemeFront
 
 MOST_KNEES = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Frontier:
-    """The front of k and loss: the releases that promise no less and lose no more than any other.
+class Saved:
+    """What all fronts share: a table, files, and a table for the terminal."""
 
-    `front.points` are its steps, by rising k; `plan(k)` is the cheapest plan for any k.
-    """
+    def _rows(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
 
-    front: "Front"
-    census: "Census" = field(repr=False)
-    spec: Spec = field(repr=False)
+    def plot(self) -> "FrontPicture":
+        """Return the picture."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the front as JSON would have it."""
+        raise NotImplementedError
+
+    @property
+    def marked(self) -> Mapping[int, str]:
+        """Words that stand beside some k."""
+        raise NotImplementedError
 
     @property
     def table(self) -> "pa.Table":
-        """The front as a table: k, loss, suppressed rows, classes, and the level of each attribute."""
+        """The front as a table, a row for each of its k."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self._rows())
-
-    def _rows(self) -> list[dict[str, Any]]:
-        third = self.front.objective
-        return [
-            {
-                "k": point.k,
-                **({third: point.measured} if third is not None else {}),
-                "loss": point.loss,
-                "suppressed": point.suppressed,
-                "classes": point.classes,
-                **dict(zip(self.census.names, point.levels, strict=True)),
-            }
-            for point in self.front.points
-        ]
-
-    @property
-    def knees(self) -> "tuple[Point, ...]":
-        """The points from which more k becomes dear, at most three."""
-        return knees(self.front.points)
-
-    def plan(self, k: int) -> "GlobalPlan":
-        """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
-        from ringfence.models import promise
-        from ringfence.recoding import at_level
-        from ringfence.search.methods import decision_for
-
-        levels = self.front.best(k).levels
-        privacy = self.spec.privacy.model_copy(update={"k": k})
-        method = self.spec.method
-        if self.front.objective is not None:  # of three objectives, nothing is suppressed
-            method = method.model_copy(update={"suppression": 0.0})
-        spec = self.spec.model_copy(update={"privacy": privacy, "method": method})
-        recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
-        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).recoding
-
-    def plot(self) -> "FrontPicture":
-        """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""
-        from ringfence.report.front import draw_front
-
-        return draw_front(self.front, self.knees, self.census.names, self.spec.method.metric)
 
     def save(self, folder: str | Path) -> Path:
         """Write frontier.csv, frontier.json, frontier.html and frontier.png into a folder; return the page's path."""
@@ -112,6 +81,84 @@ class Frontier:
         writer.writerows(rows)
         return text.getvalue()
 
+    def __str__(self) -> str:
+        """Return the front as a table for the terminal: of a long one a selection, with what is marked."""
+        rows, marked = self._rows(), self.marked
+        step = max(1, len(rows) // 25)
+        kept = [row for i, row in enumerate(rows) if i % step == 0 or row["k"] in marked or i == len(rows) - 1]
+        header = [*kept[0], ""]
+        lines = [[*map(_cell, row.values()), marked.get(row["k"], "")] for row in kept]
+        widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
+        table = [header, *lines]
+        shown = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
+        more = "" if len(kept) == len(rows) else f"\n{len(kept)} of {len(rows)} points; the files have all of them"
+        return "\n".join(line.rstrip() for line in shown) + more
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier(Saved):
+    """The front of k and loss: the releases that promise no less and lose no more than any other.
+
+    `front.points` are its steps, by rising k; `plan(k)` is the cheapest plan for any k. Its `table` has k, loss,
+    suppressed rows, classes, and the level of each attribute.
+    """
+
+    front: "Front"
+    census: "Census" = field(repr=False)
+    spec: Spec = field(repr=False)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        third = self.front.objective
+        return [
+            {
+                "k": point.k,
+                **({third: point.measured} if third is not None else {}),
+                "loss": point.loss,
+                "suppressed": point.suppressed,
+                "classes": point.classes,
+                **dict(zip(self.census.names, point.levels, strict=True)),
+            }
+            for point in self.front.points
+        ]
+
+    @property
+    def knees(self) -> "tuple[Point, ...]":
+        """The points from which more k becomes dear, at most three."""
+        return knees(self.front.points)
+
+    @property
+    def marked(self) -> Mapping[int, str]:
+        """The knees."""
+        return {point.k: "knee" for point in self.knees}
+
+    @property
+    def found(self) -> str:
+        """How it was found, in words."""
+        front = self.front
+        proof = "" if front.complete else "; the time was up, so there may be better ones"
+        return f"{front.nodes:,} of {front.lattice:,} nodes evaluated in {front.seconds:.2f} s{proof}"
+
+    def plan(self, k: int) -> "GlobalPlan":
+        """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
+        from ringfence.models import promise
+        from ringfence.recoding import at_level
+        from ringfence.search.methods import decision_for
+
+        levels = self.front.best(k).levels
+        privacy = self.spec.privacy.model_copy(update={"k": k})
+        method = self.spec.method
+        if self.front.objective is not None:  # of three objectives, nothing is suppressed
+            method = method.model_copy(update={"suppression": 0.0})
+        spec = self.spec.model_copy(update={"privacy": privacy, "method": method})
+        recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
+        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).recoding
+
+    def plot(self) -> "FrontPicture":
+        """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""
+        from ringfence.report.front import draw_front
+
+        return draw_front(self.front, self.knees, self.census.names, self.spec.method.metric)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the front as JSON would have it."""
         return {
@@ -125,21 +172,76 @@ class Frontier:
             "points": self._rows(),
         }
 
-    def __str__(self) -> str:
-        """Return the front as a table for the terminal: of a long one a selection, with the knees."""
-        rows, marked = self._rows(), {point.k for point in self.knees}
-        step = max(1, len(rows) // 25)
-        kept = [row for i, row in enumerate(rows) if i % step == 0 or row["k"] in marked or i == len(rows) - 1]
-        header = [*kept[0], ""]
-        lines = [[_cell(value) for value in row.values()] + ["knee" * (row["k"] in marked)] for row in kept]
-        widths = [max(len(line[i]) for line in [header, *lines]) for i in range(len(header))]
-        table = [header, *lines]
-        shown = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in table]
-        more = "" if len(kept) == len(rows) else f"\n{len(kept)} of {len(rows)} points; the files have all of them"
-        return "\n".join(line.rstrip() for line in shown) + more
+
+@dataclass(frozen=True, eq=False)
+class SchemeFrontier(Saved):
+    """What some chosen k cost under schemes that are freer than levels, each point proven or with what bounds it.
+
+    Its `table` has k, loss, what no recoding can go below, whether the point is proven, suppressed rows, classes, what
+    the best recoding by levels loses, and the number of labels of each attribute.
+    """
+
+    front: "SchemeFront"
+    census: "Census" = field(repr=False)
+    spec: Spec = field(repr=False)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "k": point.k,
+                "loss": point.loss,
+                "at_least": point.search.bound,
+                "proven": point.search.optimal,
+                "suppressed": int(point.decision.metrics["suppressed"]),
+                "classes": int(point.decision.metrics["classes"]),
+                "by_levels": self.front.level_loss(point.k),
+                **{name: len(column.blocks()) for name, column in point.decision.recoding.columns.items()},
+            }
+            for point in self.front.points
+        ]
+
+    @property
+    def marked(self) -> Mapping[int, str]:
+        """The points that are not proven."""
+        return {point.k: f"gap {point.search.gap:.1%}" for point in self.front.points if not point.search.optimal}
+
+    @property
+    def found(self) -> str:
+        """How it was found, in words."""
+        points, impossible = self.front.points, self.front.impossible
+        proven = sum(point.search.optimal for point in points)
+        none = f"; no recoding is possible for k = {', '.join(map(str, impossible))}" if impossible else ""
+        return f"{proven} of {len(points)} points proven in {self.front.seconds:.2f} s{none}"
+
+    def plan(self, k: int) -> "GlobalPlan":
+        """Return the plan of the smallest chosen k from `k` on: what holds there holds for k."""
+        return self.front.best(k).decision.recoding
+
+    def plot(self) -> "FrontPicture":
+        """Return the picture: loss against k, over the front of levels where there is one."""
+        from ringfence.report.front import draw_scheme_front
+
+        schemes = list(dict.fromkeys(map(self.spec.scheme_of, self.census.names)))
+        return draw_scheme_front(self.front, self._rows(), schemes, self.spec.method.metric)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the front as JSON would have it."""
+        return {
+            "metric": self.spec.method.metric,
+            "suppression": self.spec.method.suppression_limit,
+            "rows": self.census.rows,
+            "schemes": {name: self.spec.scheme_of(name) for name in self.census.names},
+            "complete": all(point.search.optimal for point in self.front.points),
+            "impossible": list(self.front.impossible),
+            "points": self._rows(),
+        }
 
 
-def _cell(value: float) -> str:
+def _cell(value: float | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 

@@ -14,6 +14,7 @@ from ringfence.spec import Spec
 if TYPE_CHECKING:
     import ibis
 
+    from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.engine import Engine
     from ringfence.plan import GlobalPlan, Rewrite
@@ -48,13 +49,15 @@ class Diary:
 class Made:
     """Rows as they are to be released, the columns whose values change, the decision, and what it was taken on.
 
-    `census` has also counted the sensitive attributes that no model looks at, for the evidence in a report.
+    `census` has also counted the sensitive attributes that no model looks at, for the evidence in a report. `baskets`
+    are those of the rows that are published, if they have any.
     """
 
     rows: "ibis.Table"
     changed: list[str]
     decision: "Decision"
     census: "Census"
+    baskets: "Baskets | None" = None
 
 
 Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
@@ -62,9 +65,18 @@ Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
 
 
 def searcher(spec: Spec, diary: Diary) -> Decider:
-    """Decide by the method that a specification asks for."""
+    """Decide by the method that a specification asks for; then on baskets, if rows have them."""
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        if spec.items is None:
+            return decide_on_rows(engine, rows, columns)
+        if spec.method.name == "itemsets":
+            return _on_baskets(engine, rows.select(*columns), spec, diary, None)
+        made = decide_on_rows(engine, rows, columns)
+        # Which rows are suppressed may be left to chance: draw before counting their baskets, and not again after.
+        return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
+
+    def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.census import counted_columns, take_census
         from ringfence.engine import ROWS
         from ringfence.group_plan import GroupPlan, regrouping
@@ -89,6 +101,35 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _made(engine, rows, columns, decision, changes, evidence)
 
     return decide_on
+
+
+def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
+    """Decide on the baskets of rows that are to be published; `made` is what was decided on these rows before."""
+    import pyarrow as pa
+
+    from ringfence.basket_rows import relabel
+    from ringfence.baskets import take_baskets
+    from ringfence.census import uncounted
+    from ringfence.engine import ROWS
+    from ringfence.item_plan import published_baskets
+    from ringfence.search.items import decide_baskets
+    from ringfence.search.methods import decision_on_baskets
+    from ringfence.search.progress import Watch
+
+    diary("counting the baskets")
+    name = spec.items or ""
+    column = take_baskets(engine.count(rows, [name]), spec, ROWS)
+    baskets = column.baskets
+    diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
+    basket = decide_baskets(baskets, spec, Watch(spec.method.time_limit, diary.tell))
+    diary("rewriting the baskets")
+    is_list = pa.types.is_nested(column.raw.type)
+    published = published_baskets(basket.plan, column, None if is_list else spec.attributes[name].separator)
+    released = relabel(engine, rows, name, column.raw, published)
+    if made is None:
+        decision, census = decision_on_baskets(basket, baskets.rows), uncounted(baskets.rows)
+        return Made(released, [name], decision, census, baskets)
+    return Made(released, [*made.changed, name], made.decision.with_baskets(basket), made.census, baskets)
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:

@@ -21,11 +21,14 @@ import numpy
 import pyarrow
 
 from ringfence.audit.verify import Verdict, verify
+from ringfence.basket_rows import as_text
+from ringfence.baskets import Baskets
 from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
+from ringfence.item_plan import ItemPlan, refuse_torn
 from ringfence.plan import GlobalPlan
 from ringfence.ring_plan import RingPlan
 from ringfence.search.methods import Decision
@@ -33,7 +36,7 @@ from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.version import __version__
 
-FORMATS = ("csv", "parquet")
+FORMATS = ("csv", "parquet", "dat", "spmf")
 MANIFEST = "ringfence manifest 1"
 
 
@@ -70,6 +73,7 @@ def publish(
     log: Sequence[str],
     report: bool,
     plots: bool,
+    baskets: Baskets | None = None,
 ) -> tuple[Path, Verdict]:
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
@@ -83,16 +87,19 @@ def publish(
             (staged / "public").mkdir()
             (staged / "private").mkdir()
             release = staged / "public" / f"release.{file_format}"
-            engine.write(rows, release, spec.data)
+            _refuse_unreadable(rows, decision, spec, file_format)
+            engine.write(as_text(rows, spec, file_format), release, spec.data)
             verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec, original), decision)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
+            if decision.basket is not None and decision.basket.plan is not decision.plan:
+                decision.basket.plan.save(staged / "private/items.json")
             _portable(spec).dump(staged / "private/spec.toml")
             if report or plots:
                 from ringfence.report import build_report
 
-                page = build_report(census, decision, verdict, spec, incomplete=census.incomplete)
+                page = build_report(census, decision, verdict, spec, incomplete=census.incomplete, baskets=baskets)
                 page.save(staged / "private/report.html")
                 if plots:
                     page.save_plots(staged / "private/plots")
@@ -101,6 +108,16 @@ def publish(
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def _refuse_unreadable(rows: ibis.Table, decision: Decision, spec: Spec, file_format: str) -> None:
+    """Refuse labels that could not be read back where lists of items become text."""
+    if decision.basket is None or file_format == "parquet" or not rows[decision.basket.plan.column].type().is_array():
+        return
+    plan = decision.basket.plan
+    separator = spec.attributes[plan.column].separator if file_format == "csv" else " "
+    if separator is not None:
+        refuse_torn(plan, plan.items.labels, separator)
 
 
 def write_audited(engine: Engine, rows: ibis.Table, decision: Decision, spec: Spec, target: Path) -> None:
@@ -132,7 +149,8 @@ def _move_into_place(staged: Path, folder: Path, outdated: Sequence[str]) -> Non
     aside = staged / "aside"
     new = [part.relative_to(staged) for part in sorted(staged.rglob("*")) if part.is_file()]
     drawn = [part.relative_to(folder) for part in sorted(folder.glob("private/plots/*")) if part.is_file()]
-    old = dict.fromkeys([*new, Path("private/report.html"), *drawn, *(Path("public") / name for name in outdated)])
+    unmade = [Path("private/report.html"), Path("private/items.json")]
+    old = dict.fromkeys([*new, *unmade, *drawn, *(Path("public") / name for name in outdated)])
     moved: list[tuple[Path, Path]] = []
 
     def move(source: Path, target: Path) -> None:
@@ -177,14 +195,21 @@ def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, i
             "rows with missing values removed": incomplete,
             "rows suppressed": metrics["suppressed"],
             "rows published": metrics["rows"] + (metrics["suppressed"] if decision.plan.masked else 0),
-            "classes": metrics["classes"],
+            **{name: metrics[name] for name in ("classes",) if name in metrics},
         },
         "suppressed rows": _fate(decision.plan, spec),
         "levels": decision.plan.levels,
         "metrics": {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")},
         "search": search_figures(decision.search),
+        **_basket_search(decision),
         "verdict": {"ok": verdict.ok, "measured": dict(verdict.measured)},
     }
+
+
+def _basket_search(decision: Decision) -> dict[str, Any]:
+    if decision.basket is None or decision.basket.plan is decision.plan:
+        return {}
+    return {"search of item cuts": search_figures(decision.basket.search)}
 
 
 def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
@@ -201,7 +226,7 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
     }
 
 
-def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:
+def _fate(plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, spec: Spec) -> str:
     if plan.suppressed_rows == 0:
         return "none"
     if plan.masked:

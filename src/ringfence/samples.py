@@ -215,15 +215,19 @@ def people_spec() -> Spec:
 
 def write_people(folder: Path, rows: int = 30_000, seed: int = 2008) -> Path:
     """Write people.csv and a people.toml that specifies it into a folder, and return where the latter lies."""
+    return _write(folder, "people", people(rows, seed), people_spec())
+
+
+def _write(folder: Path, name: str, table: pa.Table, spec: Spec) -> Path:
+    """Write a table and its specification under a name; return where the specification lies."""
     folder.mkdir(parents=True, exist_ok=True)
-    table = people(rows, seed)
     # Arrow would put every text in quotes; a file that people open should have them only where they are needed.
-    with (folder / "people.csv").open("w", encoding="utf-8", newline="") as file:
+    with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.column_names)
         writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    path = folder / "people.toml"
-    people_spec().model_copy(update={"data": Data(source="people.csv")}).dump(path)
+    path = folder / f"{name}.toml"
+    spec.model_copy(update={"data": Data(source=f"{name}.csv")}).dump(path)
     return path
 
 
@@ -311,6 +315,16 @@ def baskets_spec() -> Spec:
         privacy={"k": 5, "m": 2},
         method={"name": "itemsets"},
     )
+
+
+def write_baskets(folder: Path, rows: int = 10_000, seed: int = 2008) -> Path:
+    """Write baskets.csv, items between semicolons, and a baskets.toml that specifies it; return the latter's path."""
+    table, spec = baskets(rows, seed), baskets_spec()
+    text = pc.binary_join(table["basket"], "; ")
+    attribute = spec.attributes["basket"].model_copy(update={"separator": ";"})
+    attribute.model_fields_set.add("separator")
+    spec = spec.model_copy(update={"attributes": {**spec.attributes, "basket": attribute}})
+    return _write(folder, "baskets", table.set_column(1, "basket", text), spec)
 
 
 # Drawing from tables

@@ -102,7 +102,7 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
     match kind_of(source):
         case "pandas":
             frame = source[list(columns)].iloc[positions].reset_index(drop=True)
-            return frame.assign(**{name: changed[name].to_pandas() for name in changed.column_names})
+            return frame.assign(**{name: _as_series(changed[name]) for name in changed.column_names})
         case "polars":
             import polars
 
@@ -115,6 +115,27 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
 
         return duckdb.from_arrow(rows)
     return rows.replace_schema_metadata(None)
+
+
+def _as_series(column: pa.ChunkedArray) -> Any:
+    """Return a column for pandas, with lists as Python has them."""
+    return column.to_pylist() if pa.types.is_nested(column.type) else column.to_pandas()
+
+
+def like(source: Any, table: pa.Table) -> Any:
+    """Return a table as one of the caller's kind; of what is no table in memory, as Arrow."""
+    match kind_of(source):
+        case "pandas":
+            return table.to_pandas()
+        case "polars":
+            import polars
+
+            return polars.from_arrow(table)
+        case "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(table)
+    return table
 
 
 def _split(line: str, delimiter: str, quote: str) -> list[str]:

@@ -170,6 +170,11 @@ class Spec(Part):
         """Return the attributes of these roles in the order of the specification."""
         return [name for name, attribute in self.attributes.items() if attribute.role in roles]
 
+    @property
+    def items(self) -> str | None:
+        """The attribute that holds baskets, if there is one."""
+        return next(iter(self.of_role("items")), None)
+
     def diversities(self) -> list[Diversity]:
         """Return the l-diversities asked for, each naming its attribute."""
         asked = self.privacy.l
@@ -232,7 +237,7 @@ class Spec(Part):
             known("method.target", self.method.target, *get_args(Role))
         if self.privacy.p is not None and not self.of_role("sensitive"):
             raise SpecError(f"privacy.p = {self.privacy.p} needs at least one attribute of role sensitive")
-        if self.privacy.m is not None and not self.of_role("items"):
+        if self.privacy.m is not None and self.items is None:
             raise SpecError(f"privacy.m = {self.privacy.m} needs an attribute of role items")
         if self.privacy.m is not None and self.privacy.k is None:
             raise SpecError(f"privacy.m = {self.privacy.m} needs privacy.k beside it: k^m-anonymity")

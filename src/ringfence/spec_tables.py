@@ -185,9 +185,13 @@ class DateHierarchy(Part):
 
 
 class FanoutHierarchy(Part):
-    """The values in order, in consecutive groups of so many, level by level up to one root."""
+    """The values in order, in consecutive groups of so many, level by level up to one root.
+
+    The order is the attribute's, or for items that of falling support: what is about as common stands together.
+    """
 
     fanout: Annotated[int, Field(ge=2)]
+    by: Literal["order", "support"] = "order"
 
 
 HIERARCHY_KINDS: dict[str, type[Part]] = {
@@ -289,6 +293,12 @@ class Attribute(Part):
             )
         if self.boundary is not None and self.hierarchy is None:
             raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
+        if self.role != "items" and isinstance(self.hierarchy, FanoutHierarchy) and self.hierarchy.by == "support":
+            raise PydanticCustomError(
+                "by",
+                "hierarchy.by = 'support' is for the role items; the role here is {role}",
+                {"role": repr(self.role)},
+            )
         return self
 
 
@@ -401,6 +411,7 @@ class Frontier(Part):
     """How to find the whole front of k and loss."""
 
     algorithm: Literal["exact", "poka"] = "exact"
+    k: Annotated[list[Count], Field(min_length=1)] | None = None
     points: Literal["release", "nodes"] = "release"
     depth: Annotated[
         Literal["average"] | Count,

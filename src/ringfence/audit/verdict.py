@@ -43,7 +43,9 @@ class Verdict:
     specification asks for them. Of several l (or t), each stands under its attribute, "l:illness", and where that is
     not enough its kind too, "l:illness:entropy". l is the fewest distinct values, the least effective number of values
     (the exponential of the entropy), or for recursive diversity the largest l that holds in all classes for the given
-    c, 0 if none does.
+    c, 0 if none does. Of baskets, m is the largest size, up to the one asked for, at which every combination of labels
+    is in k of them, and k (beside quasi-identifiers "k:" and their attribute) the fewest that hold one; without
+    quasi-identifiers there are no classes, masked or missing.
 
     With the original, `measured` also has its rows ("original"), how many are missing ("suppressed") and the cells past
     boundaries ("past_boundary", "past_boundary_most" where it may be more). Of a release without classes (method

@@ -13,9 +13,12 @@ from ringfence.audit.against import judge_against, read_linked
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
 from ringfence.audit.guarantees import judge
+from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.labels import grammar
 from ringfence.audit.rings import DRAW, find_matches, judge_rings
 from ringfence.audit.verdict import Example, Finding, Verdict, some
+from ringfence.basket_rows import fetch_baskets, gather
+from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.spec import BoundaryLevel, Spec
@@ -32,17 +35,20 @@ def verify(
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
     Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
-    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other. A
-    table that lacks a column it is to be judged by is a DataError: it could not be judged.
+    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other.
+    Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
+    by is a DataError: it could not be judged.
 
-    With the original, the release is also traced back to it, row by row. A release of the method `ring` has no classes;
-    it is judged by who could be who, and cannot be judged without the original. `corrupted` asks what is left to guess
-    for an adversary who knows whose that many rows are.
+    With the original, the release is also traced back to it, row by row, but for baskets. A release of the method
+    `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. `corrupted`
+    asks what is left to guess for an adversary who knows whose that many rows are.
     """
-    quasi, sensitive = spec.of_role("quasi"), _needed(spec)
-    columns: list[str] = list(rows.columns)
+    quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, corrupted)
-    _require(columns, [*quasi, *sensitive])
+    basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
+    _require(rows.columns, [*quasi, *sensitive, *items, *basket])
+    columns: list[str] = [name for name in rows.columns if name not in basket]
+    rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
     released = read_released(counted, ROWS, quasi, sensitive, spec)
     total = int(released.rows.sum())
@@ -59,11 +65,12 @@ def verify(
             finding = judgement.finding(released)
             findings += [] if finding is None else [finding]
     if total > 0 and original is not None:
-        found, counted_against = judge_against(read_linked(engine, rows, original, spec), spec)
+        beside, known = rows.drop(*items), _beside(engine, original, spec)
+        found, counted_against = judge_against(read_linked(engine, beside, known, spec), spec)
         if "past_boundary" in counted_against:  # cell by cell, which tells more than the labels alone
             findings = [finding for finding in findings if finding.rule != "boundary"]
         if _has_rings(spec) or corrupted:
-            linked = read_linked(engine, rows, original, spec, blind=True)
+            linked = read_linked(engine, beside, known, spec, blind=True)
             matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
             if matches is not None and _has_rings(spec):
                 faults, by_matches = judge_rings(matches, linked, released, spec)
@@ -75,7 +82,13 @@ def verify(
                 notes.append(str(after))
         findings += found
         measured |= counted_against
+    if total > 0 and spec.privacy.m is not None:
+        baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
+        findings += baskets.findings
+        measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
     measured["rows"] = total
+    if items and not quasi:  # there are no classes to speak of
+        return Verdict(not findings, measured, tuple(findings), ())
     measured["classes"] = len(released.sizes)
     measured["masked"] = int(released.rows[released.masked].sum())
     measured["missing"] = int(released.rows[released.incomplete].sum())
@@ -87,6 +100,28 @@ def _has_rings(spec: Spec) -> bool:
     return spec.method.name == "ring" and not spec.method.homogeneous
 
 
+def _beside(engine: Engine, original: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows of an original that a release can be traced back to: of a long table, one a basket."""
+    if spec.items is None:
+        return original
+    if not spec.of_role("quasi"):
+        raise SpecError(f"the baskets in {spec.items!r} are judged by themselves: leave the original out")
+    basket = [spec.data.basket_id, spec.items]
+    hidden = [*spec.of_role("identifier"), *(name for name in original.columns if name not in spec.attributes)]
+    columns = [name for name in original.columns if name in basket or name not in hidden]
+    return gather(engine, original, spec, columns).drop(spec.items)
+
+
+def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> BasketJudgement:
+    """Judge baskets by their labels, and these by the item tree where the specification alone determines it.
+
+    A tree that was made from the items of the original cannot be made again from what is published.
+    """
+    name = spec.items or ""
+    tree = stated_hierarchy(name, spec)
+    return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
+
+
 def _needed(spec: Spec) -> list[str]:
     """Return the sensitive attributes that the models look at."""
     names = spec.of_role("sensitive") if spec.privacy.p is not None else []
@@ -96,11 +131,8 @@ def _needed(spec: Spec) -> list[str]:
 
 def _refuse_unjudged(spec: Spec, has_original: bool, corrupted: int) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
-    for key, asked in (("privacy.m", spec.privacy.m), ("data.entity", spec.data.entity)):
-        if asked is not None:
-            raise SpecError(f"{key} = {asked!r} cannot be judged yet; leave it out to judge what can be")
-    for name in spec.of_role("items"):
-        raise SpecError(f"attributes.{name}.role = 'items' cannot be judged yet; leave it out to judge what can be")
+    if spec.data.entity is not None:
+        raise SpecError(f"data.entity = {spec.data.entity!r} cannot be judged yet; leave it out to judge what can be")
     if corrupted < 0:
         raise SpecError(f"corrupted = {corrupted}: allowed: how many rows the adversary knows, from 0 on")
     if corrupted and not has_original:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import ibis
 
 from ringfence.draft.guess import guess_data
-from ringfence.draft.hierarchies import MOST_QUASI, Fit, ladder, within_reach
+from ringfence.draft.hierarchies import ITEM_GROUPS, MOST_QUASI, Fit, ladder, within_reach
 from ringfence.draft.page import ColumnDraft, Content, Stated, as_table, as_toml, share, shown
 from ringfence.draft.profile import Pair, Profile, held, look_at, measure_together
 from ringfence.draft.roles import Guess, as_quasi, guess_role
@@ -65,11 +65,13 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None)
             raise DataError("the data has no rows: there is nothing to draft a specification from")
         guesses, warnings = _roles(profiles)
         quasi = [profile for profile in profiles if guesses[profile.name].role == "quasi"]
-        together, pairs = measure_together(engine, kept, [profile.name for profile in quasi])
+        names = [profile.name for profile in quasi]
+        together, pairs = measure_together(engine, kept, names) if names else (Pair((), 0, 0.0), [])
     ladders = [ladder(profile, guesses[profile.name].nature) for profile in quasi]
     fits = within_reach(ladders, [profile.distinct for profile in quasi])
     shortened = {profile.name for profile, rungs, fit in zip(quasi, ladders, fits, strict=True) if fit is not rungs[0]}
     fit_of = {profile.name: fit for profile, fit in zip(quasi, fits, strict=True)}
+    fit_of |= {profile.name: ITEM_GROUPS for profile in profiles if guesses[profile.name].role == "items"}
     twins = _twins(quasi, pairs)
     attributes = [
         _stated(
@@ -102,7 +104,12 @@ def _roles(profiles: Sequence[Profile]) -> tuple[dict[str, Guess], list[str]]:
     that."""
     guesses = {profile.name: guess_role(profile) for profile in profiles}
     quasi = [profile for profile in profiles if guesses[profile.name].role == "quasi"]
-    if not quasi:
+    baskets = [profile.name for profile in profiles if guesses[profile.name].role == "items"]
+    for name in baskets[1:]:
+        guesses[name] = Guess(
+            "identifier", f"more lists; left out, since only {baskets[0]} can be items", fallback=None
+        )
+    if not quasi and not baskets:
         ranked = [
             (rank, profile.distinct, profile.name)
             for profile in profiles

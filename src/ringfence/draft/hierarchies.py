@@ -46,6 +46,12 @@ class Fit:
 
 
 FLAT = Fit({}, "as it is or hidden", 1)
+ITEM_GROUPS = Fit(
+    {"fanout": 5, "by": "support"},
+    "groups of 5 items that are about as common, and so on",
+    1,
+    advice="Better give a tree of items that mean alike: a file, or nested tables",
+)
 
 
 def ladder(column: Profile, nature: Nature) -> list[Fit]:
@@ -281,4 +287,4 @@ def _free_labels(values: set[str]) -> tuple[str, str]:
     return free[0], free[1]
 
 
-__all__ = ["FLAT", "MOST_NODES", "MOST_QUASI", "Fit", "Tree", "ladder", "nice_widths", "within_reach"]
+__all__ = ["FLAT", "ITEM_GROUPS", "MOST_NODES", "MOST_QUASI", "Fit", "Tree", "ladder", "nice_widths", "within_reach"]

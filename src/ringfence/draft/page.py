@@ -19,6 +19,8 @@ SECTIONS: dict[Role, str] = {
     "quasi": "Quasi-identifiers may be known to others, who could find a person by them. They are made coarser until"
     " nobody stands out.",
     "sensitive": "Sensitive attributes are what nobody should learn about a person. They are published as they are.",
+    "items": "Baskets: whoever knows a few items of somebody's should not find it. Items are put into groups until none"
+    " does.",
     "insensitive": "Insensitive attributes neither identify nor hurt anybody. They are published as they are.",
 }
 
@@ -74,7 +76,7 @@ def as_toml(content: Content) -> str:
             lines += ["", "", *_comment(meaning)]
         for stated in chosen:
             lines += ["", *_attribute(stated)]
-    return "\n".join([*lines, "", "", *_pairs(content)]) + "\n"
+    return "\n".join([*lines, *(["", "", *_pairs(content)] if content.together.columns else [])]) + "\n"
 
 
 def _head(content: Content) -> Iterator[str]:
@@ -97,8 +99,12 @@ def _data(content: Content) -> Iterator[str]:
 
 def _privacy(content: Content) -> Iterator[str]:
     yield "[privacy]"
-    yield from _comment(f"k: nobody can be told from {content.k - 1} others by the quasi-identifiers.")
+    if content.together.columns:
+        yield from _comment(f"k: nobody can be told from {content.k - 1} others by the quasi-identifiers.")
     yield f"k = {content.k}"
+    if any(stated.column.role == "items" for stated in content.attributes):
+        yield from _comment("m: whoever knows up to so many items of a basket finds at least k baskets that fit.")
+        yield "m = 2"
     if content.diverse:
         yield from _comment("l: among these, at least two values of a sensitive attribute occur.")
         asked = [{"value": 2, "of": name} for name in content.diverse]
@@ -109,6 +115,9 @@ def _privacy(content: Content) -> Iterator[str]:
 
 def _method(content: Content) -> Iterator[str]:
     yield "[method]"
+    if not content.together.columns:
+        yield 'name = "itemsets"'
+        return
     yield "# The least loss of detail: the share of its range that a published value leaves open, on average."
     yield 'metric = "glm"'
     yield "# Up to this share of the rows may be left out, where a few odd ones would make all others coarser."
@@ -228,10 +237,8 @@ def as_table(rows: int, columns: Sequence[ColumnDraft], pairs: Sequence[Pair], t
         ).rstrip()
         for row in cells
     ]
-    lines += [
-        "",
-        f"{rows:,} rows; {share(together.unique)} of them are alone in the quasi-identifiers together",
-    ]
+    alone = f"; {share(together.unique)} of them are alone in the quasi-identifiers together"
+    lines += ["", f"{rows:,} rows{alone if together.columns else ''}"]
     if pairs:
         lines += ["the most identifying pairs:", *(f"  {line}" for line in pair_lines(pairs))]
     return "\n".join(lines)

@@ -1,5 +1,6 @@
 """Which role a column may have, and why: by its name, backed by its values, else by its values alone."""
 
+import re
 from dataclasses import dataclass, replace
 
 from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile
@@ -36,6 +37,8 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the o
     What its values are comes first where they speak for themselves (addresses, dates), then what its name means, then
     how many values it has. In doubt a column is taken for a quasi-identifier: that costs detail, not privacy.
     """
+    if re.fullmatch(r"!?array<!?(string|u?int\d+|date)>", column.holds):
+        return Guess("items", "lists, such as baskets: somebody could be found by a few of the items", fallback=None)
     if column.kind == "other":
         return Guess("identifier", f"holds {column.holds}, which cannot be made coarser: left out", fallback=None)
     if column.has_root:

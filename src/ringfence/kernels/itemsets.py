@@ -17,6 +17,7 @@ from numba import njit
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 class Held(NamedTuple):
@@ -69,11 +70,10 @@ def make_room(size: int, nodes: int, occurrences: int) -> Room:
 
 
 @njit(cache=True, nogil=True)
-def project(held: Held, chosen: Ints, cut: Ints, low: int, high: int, out: Held, heads: Longs) -> None:
-    """Fill `out` with the nodes of the chosen baskets under a cut, those over leaves `low` to `high` - 1 first.
+def project(held: Held, chosen: Ints, cut: Ints, is_head: Flags, out: Held, heads: Longs) -> None:
+    """Fill `out` with the nodes of the chosen baskets under a cut, those that are heads first: up to `heads[b]` - 1.
 
-    The head of a basket, which ends before `heads[b]`, are these. Leaves of one node stand side by side, so each node
-    is written once.
+    Leaves of one node stand side by side, so each node is written once.
     """
     size = 0
     for j in range(len(chosen)):
@@ -83,7 +83,7 @@ def project(held: Held, chosen: Ints, cut: Ints, low: int, high: int, out: Held,
         last = -1
         for i in range(begin, end):
             leaf = held.items[i]
-            if low <= leaf < high and cut[leaf] != last:
+            if is_head[cut[leaf]] and cut[leaf] != last:
                 last = cut[leaf]
                 out.items[size] = last
                 size += 1
@@ -91,7 +91,7 @@ def project(held: Held, chosen: Ints, cut: Ints, low: int, high: int, out: Held,
         last = -1
         for i in range(begin, end):
             leaf = held.items[i]
-            if not low <= leaf < high and cut[leaf] != last:
+            if not is_head[cut[leaf]] and cut[leaf] != last:
                 last = cut[leaf]
                 out.items[size] = last
                 size += 1

@@ -11,13 +11,10 @@ passes over them, and goes back to the longest prefix that is not.
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from ringfence.kernels.bitsets import Bits, Prefixes, count_extension, extend, find_rare_bits
-from ringfence.kernels.itemsets import Ints, Longs, Tree
-
-Flags = npt.NDArray[np.bool_]
+from ringfence.kernels.itemsets import Flags, Ints, Longs, Tree
 
 
 class Ground(NamedTuple):

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ringfence.audit.verdict import Verdict
+from ringfence.baskets import Baskets
 from ringfence.census import Census
+from ringfence.report.items import basket_section, render_items
 from ringfence.report.page import draw, render
 from ringfence.report.style import Chart, as_png, as_svg
 from ringfence.search.methods import Decision
@@ -33,12 +35,27 @@ class Report:
             (folder / f"{name}.png").write_bytes(as_png(chart))
 
 
-def build_report(census: Census, decision: Decision, verdict: Verdict, spec: Spec, *, incomplete: int) -> Report:
+def build_report(
+    census: Census,
+    decision: Decision,
+    verdict: Verdict,
+    spec: Spec,
+    *,
+    incomplete: int,
+    baskets: Baskets | None = None,
+) -> Report:
     """Return the report of a release: what was asked and done, what it costs, and what the audit says.
 
     Every number is computed from the census, the plan and the verdict; rows are not looked at. The same inputs always
     give the same page. `census` should have counted every sensitive attribute, also those that no model looks at: what
     it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
+    `baskets` are those of the rows that are published, if they have any.
     """
+    section = None
+    if baskets is not None and decision.basket is not None:
+        section = basket_section(baskets, decision.basket)
+        if decision.plan is decision.basket.plan:
+            return Report(render_items(section, decision.basket, verdict, spec), section.charts)
     drawn = draw(census, decision, spec)
-    return Report(render(drawn, census, decision, verdict, spec, incomplete), drawn.charts)
+    html = render(drawn, census, decision, verdict, spec, incomplete, None if section is None else section.html)
+    return Report(html, drawn.charts if section is None else {**drawn.charts, **section.charts})

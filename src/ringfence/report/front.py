@@ -1,15 +1,18 @@
 """The picture of a front: loss against k, as a page to point at and as a file to print."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import altair as alt
 import numpy as np
 import vl_convert
 
 from ringfence.report.style import ACCENT, ORIGINAL, RELEASE, Chart, data, finish, layered
+from ringfence.report.words import number
 from ringfence.search.frontier import Front, Point
+from ringfence.search.scheme_front import SchemeFront
 
 MOST_CLOUD = 4_000
 """More nodes than this are thinned out: they are there to show where the front is not."""
@@ -86,6 +89,54 @@ def draw_front(front: Front, knees: Sequence[Point], names: Sequence[str], metri
     words = (
         f"Each blue point is a release that none of the {front.lattice:,} recodings betters: less loss means less k."
         f" Grey are recodings at the largest k that they can have. {KNEES if knees else ''}"
+    )
+    return FrontPicture(finish(chart, title), title, words)
+
+
+def draw_scheme_front(
+    front: SchemeFront, rows: Sequence[Mapping[str, Any]], schemes: Sequence[str], metric: str
+) -> FrontPicture:
+    """Draw what the chosen k cost: proven points filled, others hollow with a line down to what none can go below."""
+    points = [{**row, "kind": "proven" if row["proven"] else "best found"} for row in rows]
+    x = alt.X("k:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="k (log)", format=",", tickCount=8))
+    y = alt.Y("loss:Q", axis=alt.Axis(title=f"loss ({metric})"))
+    tips = [alt.Tooltip("k:Q", format=","), alt.Tooltip("kind:N")]
+    tips += [alt.Tooltip(f"{name}:Q", format=",.6~g") for name in ("loss", "at_least", "by_levels", "suppressed")]
+    most = max(row["k"] for row in rows)
+    steps = [{"k": point.k, "loss": point.loss} for point in (front.levels.points if front.levels else ())]
+    shown = [step for step in steps if step["k"] <= most] + [{**step, "k": most} for step in steps if step["k"] > most][
+        :1
+    ]
+    named = f"the scheme{'s' * (len(schemes) > 1)} {' and '.join(schemes)}"
+    names = [{"k": rows[-1]["k"], "loss": rows[-1]["loss"], "name": named, "colour": RELEASE}]
+    names += [{**shown[-1], "name": "levels", "colour": "#6b7480"}] if shown else []
+    open_ones = [point for point in points if not point["proven"]]
+    base = alt.Chart(data(points)).encode(x=x, y=y)
+    chart = layered(
+        alt.Chart(data(shown)).mark_line(interpolate="step-before", color=ORIGINAL, strokeWidth=2).encode(x=x, y=y),
+        alt.Chart(data(open_ones))
+        .mark_rule(color=RELEASE, strokeDash=[3, 3])
+        .encode(x=x, y=alt.Y("at_least:Q"), y2=alt.Y2("loss:Q")),
+        base.mark_line(color=RELEASE, strokeWidth=1, opacity=0.5),
+        alt.Chart(data([point for point in points if point["proven"]]))
+        .mark_circle(size=70, color=RELEASE, opacity=1)
+        .encode(x=x, y=y, tooltip=tips),
+        alt.Chart(data(open_ones)).mark_point(size=70, color=RELEASE, fill="white").encode(x=x, y=y, tooltip=tips),
+        alt.Chart(data(names))
+        .mark_text(align="right", dx=-10, dy=-10, fontWeight="bold")
+        .encode(x=x, y=y, text="name:N", color=alt.Color("colour:N", scale=None)),
+        width=760,
+        height=430,
+    )
+    title = f"What each k costs by {named}: {metric} from {number(rows[0]['loss'])} to {number(rows[-1]['loss'])}"
+    saved = [(1 - row["loss"] / row["by_levels"], row["k"]) for row in rows if row["by_levels"]]
+    if saved:
+        share, k = max(saved)
+        title += f"; up to {share:.0%} less than by levels (k = {k:,})"
+    words = (
+        "Blue are the best recodings for the chosen k: filled where no better one exists, hollow where none was found;"
+        " the dashed line then ends where none can go below."
+        f"{' Grey are the best recodings by levels of the hierarchies.' if shown else ''}"
     )
     return FrontPicture(finish(chart, title), title, words)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from ringfence.audit.verdict import some
 from ringfence.group_plan import GroupPlan
+from ringfence.item_plan import ItemPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
 from ringfence.ring_plan import RingPlan
-from ringfence.spec import Spec
+from ringfence.spec import FanoutHierarchy, Spec
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Point:
 def promises(spec: Spec) -> Iterator[Point]:
     """Yield what the models that were asked for promise."""
     privacy = spec.privacy
-    if privacy.k is not None:
+    if privacy.k is not None and spec.of_role("quasi"):
         yield Point(
             "k-anonymity",
             f"Every class has at least {some(privacy.k, 'row')}. So whoever knows all quasi-identifiers of a person"
@@ -51,6 +52,13 @@ def promises(spec: Spec) -> Iterator[Point]:
             "Learning somebody's class adds little to what the whole release says about everybody: no more than the"
             " distance t allows.",
         )
+    if privacy.m is not None:
+        yield Point(
+            "k^m-anonymity",
+            f"Every combination of 1 to {privacy.m} published labels of “{spec.items}” is in no basket, or in at least"
+            f" {privacy.k}. So whoever knows up to {some(privacy.m, 'item')} of somebody's basket, and nothing else,"
+            f" finds at least {privacy.k} baskets that fit, or none.",
+        )
     bounded = [name for name, attribute in spec.attributes.items() if attribute.boundary is not None]
     if bounded:
         yield Point(
@@ -60,9 +68,15 @@ def promises(spec: Spec) -> Iterator[Point]:
         )
 
 
-def limits(spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+def limits(
+    spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, uniform: Mapping[str, Uniformity]
+) -> Iterator[Point]:
     """Yield what this release does not promise."""
-    yield from _about_values(spec, uniform)
+    classes = "class" if spec.of_role("quasi") else "set of baskets that fit"
+    if spec.of_role("quasi"):
+        yield from _about_values(spec, uniform)
+    if spec.privacy.m is not None:
+        yield from _about_baskets(spec, spec.privacy.m)
     if spec.method.name != "levels":
         yield Point(
             "Reasoning backwards",
@@ -81,8 +95,8 @@ def limits(spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan, uniform: Mapping
         named = " and ".join([*([joined(as_they_are)] if as_they_are else []), *unlisted])
         yield Point(
             "Columns that are published as they are",
-            f"That is {named}. Whoever knows such a value of a person can look for it: within a class it may single out"
-            " one row. What others could know belongs among the quasi-identifiers.",
+            f"That is {named}. Whoever knows such a value of a person can look for it: within a {classes} it may single"
+            " out one row. What others could know belongs among the quasi-identifiers.",
         )
     yield Point(
         "Other releases",
@@ -91,12 +105,39 @@ def limits(spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan, uniform: Mapping
     yield Point("Presence", "Nothing hides that somebody is in the table at all.")
     yield Point(
         "Several rows of one person",
-        "Rows are counted, not people. If somebody has five rows, a class of five rows may be one person.",
+        f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
     )
     yield Point(
         "The whole population",
         "What the release teaches about people of a kind holds for those of them who are not in it, too.",
     )
+
+
+def _about_baskets(spec: Spec, m: int) -> Iterator[Point]:
+    """Yield what k^m-anonymity leaves open."""
+    yield Point(
+        "Knowing more of a basket",
+        f"Nothing is promised against whoever knows {m + 1} items of a basket or more, how many items it has, or what"
+        " is not in it.",
+    )
+    yield Point(
+        "What the baskets that fit have in common",
+        f"If all {spec.privacy.k} baskets that fit share a further item, whoever knows that somebody's is among them"
+        " learns that item.",
+    )
+    if spec.of_role("quasi"):
+        yield Point(
+            "Quasi-identifiers and items together",
+            "The two promises stand side by side. Whoever knows the quasi-identifiers of a person and an item of the"
+            " basket may find a single row: within a class, baskets differ.",
+        )
+    name = spec.items or ""
+    if isinstance(spec.attributes[name].hierarchy, FanoutHierarchy):
+        yield Point(
+            "An artificial tree",
+            f"The tree of “{name}” was made from its items. Its labels name some of these, and put items together that"
+            " need not mean anything alike.",
+        )
 
 
 def _about_values(spec: Spec, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:

@@ -36,7 +36,7 @@ CLEAR = 0.1
 KINDS = ("recoding", "class-sizes", "losses", "marginal", "associations", "query-errors")
 EXAMPLES = 4
 COUNTED = ("one", "two", "three")
-COUNTS = ("rows", "suppressed", "classes")
+COUNTS = ("rows", "suppressed", "classes", "item_ncp")  # the section about baskets tells of the last
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ class Drawn:
 
 def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     """Compute the evidence and draw every chart of a report."""
-    released = published(census, decision.plan)
+    released = published(census, decision.row_plan)
     drawn = Drawn(
         released=released,
         losses=evidence.attribute_losses(released),
@@ -72,7 +72,7 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
         workload=run_workload(released),
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
-        column = decision.plan.columns[quasi.name]
+        column = decision.row_plan.columns[quasi.name]
         if column.changes_nothing or _hidden(column):
             continue  # a sentence says it all
         name = _file_name("recoding", place, quasi.name)
@@ -180,17 +180,28 @@ def _error_title(errors: Floats) -> str:
 
 
 @cache
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+def template(name: str) -> jinja2.Template:
+    """Return a template of this folder."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters |= {"percent": percent, "number": number, "joined": joined, "some": some, "label": shown}
-    return environment.from_string((Path(__file__).parent / "page.html.jinja").read_text(encoding="utf-8"))
+    return environment.get_template(f"{name}.html.jinja")
 
 
-def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, spec: Spec, incomplete: int) -> str:
-    """Return the page as HTML."""
-    plan, metrics, released = decision.plan, decision.metrics, drawn.released
+def render(
+    drawn: Drawn,
+    census: Census,
+    decision: Decision,
+    verdict: Verdict,
+    spec: Spec,
+    incomplete: int,
+    basket: Markup | None = None,
+) -> str:
+    """Return the page as HTML; `basket` is the section about baskets, where rows have them."""
+    plan, metrics, released = decision.row_plan, decision.metrics, drawn.released
     uniform = {found.name: found for found in evidence.uniformities(released)}
-    return _template().render(
+    return template("page").render(
+        basket=basket,
         source=Path(spec.data.source).name if spec.data.source else None,
         verdict=verdict,
         kept=words.kept(spec, verdict),
@@ -218,16 +229,7 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
         method=CATALOGUE["methods"][spec.method.name],
         metric=CATALOGUE["metrics"][spec.method.minimized],
         schemes={name: CATALOGUE["schemes"][name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
-        attributes=[
-            {
-                "name": name,
-                "role": words.ROLES[attribute.role],
-                "hierarchy": words.hierarchy(attribute.hierarchy),
-                "weight": f"{attribute.weight:g}" if attribute.role == "quasi" else "",
-                "boundary": words.boundary(attribute.boundary),
-            }
-            for name, attribute in spec.attributes.items()
-        ],
+        attributes=columns_table(spec),
         done=_done(census, plan, drawn, spec),
         same=[name for name in census.names if plan.columns[name].changes_nothing],
         hidden=[name for name in census.names if _hidden(plan.columns[name])],
@@ -239,14 +241,33 @@ def render(drawn: Drawn, census: Census, decision: Decision, verdict: Verdict, s
         promises=list(promises(spec)),
         limits=list(limits(spec, plan, uniform)),
         search=decision.search,
-        versions={
-            "ringfence": __version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "duckdb": duckdb.__version__,
-        },
+        versions=versions(),
     )
+
+
+def columns_table(spec: Spec) -> list[dict[str, str]]:
+    """Return what the specification says of each column."""
+    return [
+        {
+            "name": name,
+            "role": words.ROLES[attribute.role],
+            "hierarchy": words.hierarchy(attribute.hierarchy),
+            "weight": f"{attribute.weight:g}" if attribute.role == "quasi" else "",
+            "boundary": words.boundary(attribute.boundary),
+        }
+        for name, attribute in spec.attributes.items()
+    ]
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what made the release."""
+    return {
+        "ringfence": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "duckdb": duckdb.__version__,
+    }
 
 
 def _groups(plan: GlobalPlan | GroupPlan | RingPlan, released: Published) -> dict[str, Any] | None:

@@ -115,7 +115,7 @@ def losses(by_attribute: Mapping[str, float], title: str) -> Chart:
         {"name": shown(name, 28), "place": place, "share": loss, "label": percent(loss)}
         for place, (name, loss) in enumerate(sorted(by_attribute.items(), key=lambda item: -item[1]))
     ]
-    return finish(_bars(rows, 1.0, "share of the attribute's detail that is lost"), title)
+    return finish(bars(rows, 1.0, "share of the attribute's detail that is lost"), title)
 
 
 def widths(bins: Sequence[WidthBin], title: str) -> Chart:
@@ -125,7 +125,7 @@ def widths(bins: Sequence[WidthBin], title: str) -> Chart:
         for place, part in enumerate(bins)
     ]
     top = max(part.share for part in bins)
-    return finish(_bars(rows, top, "share of the rows, by how many values their cell stands for"), title)
+    return finish(bars(rows, top, "share of the rows, by how many values their cell stands for"), title)
 
 
 def _values(part: WidthBin) -> str:
@@ -141,10 +141,10 @@ def query_errors(errors: Floats, title: str) -> Chart:
         {"name": name, "place": place, "share": share, "label": percent(share)}
         for place, (name, share) in enumerate(zip(ERROR_NAMES, (counts / len(errors)).tolist(), strict=True))
     ]
-    return finish(_bars(rows, float(counts.max()) / len(errors), "share of the questions, by relative error"), title)
+    return finish(bars(rows, float(counts.max()) / len(errors), "share of the questions, by relative error"), title)
 
 
-def _bars(rows: Rows, top: float, axis_title: str) -> alt.LayerChart:
+def bars(rows: Rows, top: float, axis_title: str) -> alt.LayerChart:
     """Draw horizontal bars with their names at the left and their labels at the end."""
     base, y = alt.Chart(data(rows)), named(rows)
     axis = alt.Axis(format="~%", tickCount=5, title=axis_title)

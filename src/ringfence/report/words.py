@@ -13,7 +13,7 @@ ROLES = {
     "quasi": "quasi-identifier",
     "sensitive": "sensitive: published as it is",
     "insensitive": "insensitive: published as it is",
-    "items": "items",
+    "items": "items: baskets",
 }
 
 MEANINGS = {
@@ -73,11 +73,13 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     diversities, closenesses = spec.diversities(), spec.closenesses()
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
-    lines = [_k(spec, verdict)]
+    lines = [_k(spec, verdict)] if spec.of_role("quasi") else []
     lines += [_l(part, of_l.get((part.of, part.kind, part.c))) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
     lines += [_t(part, of_t.get((part.of, part.distance))) for part in closenesses]
+    if spec.privacy.m is not None:
+        lines.append(_km(spec, spec.privacy.m, verdict))
     return lines
 
 
@@ -103,6 +105,19 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
             " one."
         )
     return Kept(asked, _found("k", k), meaning)
+
+
+def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:
+    least = verdict.measured.get(f"k:{spec.items}", verdict.measured["k"])
+    size = int(verdict.measured.get("m", 0))
+    meaning = (
+        f"Every combination of up to {some(size, 'label')} that occurs in a basket of “{spec.items}” occurs in at least"
+        f" {some(int(least), 'basket')}. Whoever knows up to {some(size, 'item')} of somebody's basket finds at least"
+        " so many that fit, or none."
+        if size
+        else "Some labels occur in too few baskets: whoever knows that item of somebody's basket finds it."
+    )
+    return Kept(f"k^m = {spec.privacy.k:,}^{m} of “{spec.items}”", f"k = {int(least):,}, m = {size}", meaning)
 
 
 def _l(part: Diversity, value: float | None) -> Kept:
@@ -156,7 +171,8 @@ def hierarchy(given: parts.HierarchySpec | None) -> str:
         case parts.DateHierarchy():
             said = ", ".join(given.dates)
         case parts.FanoutHierarchy():
-            said = f"groups of {given.fanout} neighbours"
+            neighbours = "neighbours by falling support" if given.by == "support" else "neighbours"
+            said = f"groups of {given.fanout} {neighbours}"
         case "flat":
             said = "the value or nothing"
         case _:

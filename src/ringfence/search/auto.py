@@ -37,8 +37,9 @@ Node = tuple[int, ...]
 Option = tuple[int, tuple[int, ...]]
 """An attribute, by its place among those that are decided, and what would be decided of it."""
 
-CHEAP_BLOCKS = 1 << 11
-"""A program that bounds every node should not have more blocks than this."""
+CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
+"""A program that bounds every node should not have more blocks than this. Sets double with every value; runs do not,
+and what is left to decide step by step when their attribute is not eliminated is far more."""
 
 ROUNDS = 24
 """How often the first answer is shaken up and improved again."""
@@ -83,7 +84,9 @@ class AutoSearch:
         metric: Metric,
         terms: Terms,
         watch: Watch,
+        start: Sequence[Any] = (),
     ) -> None:
+        self.start = list(start)
         self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
             census, spaces, roller, metric, terms, watch,
         )  # fmt: skip
@@ -124,7 +127,10 @@ class AutoSearch:
     # First answers
 
     def _first_answers(self) -> None:
-        """Improve some starts, then shake the best one up."""
+        """Improve some starts, that which was given first, then shake the best one up."""
+        if self.start:
+            self._consider(self.start)
+            self._improve(list(self.start))
         for start in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
             self._improve([space.state(position) for space, position in zip(self.spaces, start, strict=True)])
         for number in range(ROUNDS):
@@ -154,7 +160,7 @@ class AutoSearch:
         """
         reached, tried = inf, 0
         sizes = [len(bounder.program.members) for bounder in self.bounders]
-        order = [a for a, size in enumerate(sizes) if thorough or size <= CHEAP_BLOCKS]
+        order = [a for a, size in enumerate(sizes) if thorough or _cheap(self.spaces[a], size)]
         while tried < len(order) and not self.watch.expired():
             a = order[0]
             order = [*order[1:], a]
@@ -368,9 +374,14 @@ def has_program(spaces: Sequence[Space]) -> bool:
     return min(blocks_of(space) for space in spaces) <= MOST_BLOCKS
 
 
+def _cheap(space: Space, size: int) -> bool:
+    """Whether a program of so many blocks can be afforded for every node."""
+    return size <= (CHEAP_SETS if space.widest else CHEAP_RUNS)
+
+
 def _eliminated(spaces: Sequence[Space], sizes: Sequence[int]) -> int:
     """Return the attribute to eliminate: the one with the most values whose program is cheap, else the cheapest."""
-    cheap = [a for a, size in enumerate(sizes) if size <= CHEAP_BLOCKS]
+    cheap = [a for a, size in enumerate(sizes) if _cheap(spaces[a], size)]
     if not cheap:
         return min(range(len(sizes)), key=lambda a: (sizes[a], a))
     return max(cheap, key=lambda a: (spaces[a].quasi.occurring, isinstance(spaces[a].walk, Partitions), -a))

@@ -1,9 +1,10 @@
 """The methods by name: from a census and a specification to a plan, its search and its metrics."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import floor
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ringfence.covers import cover_groups
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.group_plan import GroupPlan, group_plan
 from ringfence.groups import Groups
+from ringfence.item_plan import ItemPlan
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, measure_groups, metric
 from ringfence.models import Promise, promise
@@ -23,6 +25,7 @@ from ringfence.ring_plan import RingPlan
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
@@ -34,16 +37,30 @@ from ringfence.spec import Diversity, Spec
 
 @dataclass(frozen=True)
 class Decision:
-    """What is to be done, how well that was searched, and what it costs."""
+    """What is to be done, how well that was searched, and what it costs.
 
-    plan: GlobalPlan | GroupPlan | RingPlan
+    `basket` is what was decided on baskets, where rows have them. With the method `itemsets`, its plan is the plan.
+    """
+
+    plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan
     search: SearchResult | None
     metrics: dict[str, float]
+    basket: BasketDecision | None = None
+
+    def with_baskets(self, basket: BasketDecision) -> "Decision":
+        """Return the decision on rows together with that on their baskets."""
+        return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
+
+    @property
+    def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
+        """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
+        assert not isinstance(self.plan, ItemPlan), "an item plan is not about quasi-identifiers"
+        return self.plan
 
     @property
     def recoding(self) -> GlobalPlan:
         """The plan of a method that recodes each value the same way everywhere."""
-        assert isinstance(self.plan, GlobalPlan), "a plan of groups recodes rows, not values"
+        assert isinstance(self.plan, GlobalPlan), "other plans recode rows or baskets, not values"
         return self.plan
 
 
@@ -54,6 +71,16 @@ def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
 
 def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     """The cheapest recoding of a scheme, proven."""
+    return best_recodings(census, spec, watch)[0]
+
+
+def best_recodings(
+    census: Census, spec: Spec, watch: Watch, start: Sequence[Any] = ()
+) -> tuple[Decision, tuple[Any, ...]]:
+    """Return the cheapest recoding of the attributes' schemes, and its states in their spaces.
+
+    `start` are states of which something is known to be feasible: where a search improves answers, it begins there.
+    """
     models, limit = promise(spec, census), row_limit(spec, census.rows)
     tallied = hdm_tallies(census) if spec.method.metric == "hdm" else []
     schemes = [spec.scheme_of(name) for name in census.names]
@@ -63,7 +90,7 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
         loss = metric(spec.method.metric, spec, census, roller, models.least)
         levels, result = search_levels(census, roller, models, loss, limit=limit, watch=watch)
         recodings = [space[level] for space, level in zip(lattice, levels, strict=True)]
-        return decision_for(census, spec, models, levels, recodings, result)
+        return decision_for(census, spec, models, levels, recodings, result), tuple(levels)
     spaces = [Space(quasi, scheme) for quasi, scheme in zip(census.quasi, schemes, strict=True)]
     roller = Roller(census, spaces, tallied)
     loss = metric(spec.method.metric, spec, census, roller, models.least)
@@ -72,13 +99,14 @@ def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     )
     additive = spec.method.metric not in ("ce", "aecs")
     if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
-        node, result = AutoSearch(census, spaces, roller, loss, terms, watch).run()
+        node, result = AutoSearch(census, spaces, roller, loss, terms, watch, start).run()
     else:
         up = climbs(spaces, spec)
         node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
     placed = list(zip(spaces, node, strict=True))
     reached = [space.level(position) for space, position in placed]
-    return decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
+    decision = decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
+    return decision, tuple(space.state(position) for space, position in placed)
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
@@ -174,6 +202,12 @@ def least_values(spec: Spec, name: str) -> int:
     """Return how many different values of a sensitive attribute a class must have."""
     asked = [int(part.value) for part in spec.diversities() if part.of == name]
     return max([1, *asked, *([spec.privacy.p] if spec.privacy.p and name in spec.of_role("sensitive") else [])])
+
+
+def decision_on_baskets(basket: BasketDecision, rows: int) -> Decision:
+    """Return the decision where there is nothing but baskets: no row is suppressed."""
+    metrics = {"ncp": basket.search.cost, "rows": rows, "suppressed": 0}
+    return Decision(basket.plan, basket.search, metrics, basket)
 
 
 METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {

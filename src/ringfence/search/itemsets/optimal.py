@@ -104,11 +104,16 @@ class Optimum:
         return generalized
 
     def _rare_sets(self, generalized: Flags) -> Ints:
-        """Return rare sets of the smallest size that there is; none if the cut is k^m-anonymous."""
+        """Return rare sets of the smallest size that there is; none if the cut is k^m-anonymous.
+
+        Each has a node that the best cut, which is k^m-anonymous, generalizes to a higher one. Sets of other nodes are
+        in some cut above that one, so they are common.
+        """
         self.watch.tick(self.cost / self.tree.scale)
         cut = self.tree.cut(generalized)
+        lower = cut[self.best[self.tree.hierarchy.parent[cut]] & (cut != self.tree.hierarchy.root)]
         for size in range(1, self.m + 1):
-            found = self.supports.rare_sets(cut, self.k, size)
+            found = self.supports.rare_sets(cut, self.k, size, heads=lower)
             if len(found):
                 break
         return found

@@ -77,52 +77,59 @@ class Supports:
 
     def rare_set(self, cut: Ints, k: int, m: int, under: int) -> RareSet | None:
         """Return a smallest rare set of a cut with a member below `under`; None if all up to size m are common."""
+        heads = cut[self.tree.leaves_below(under)]
         for size in range(1, m + 1):
-            found = self.rare_sets(cut, k, size, under=under, limit=1)
+            found = self.rare_sets(cut, k, size, heads=heads, limit=1)
             if len(found):
                 nodes = tuple(sorted(found[0].tolist()))
                 return RareSet(nodes, self.support(nodes, k))
         return None
 
-    def rare_sets(self, cut: Ints, k: int, size: int, *, under: int | None = None, limit: int = MOST_SETS) -> Ints:
-        """Return rare sets of `size` nodes of a cut as rows, at most `limit`; with `under`, those with a member below.
+    def rare_sets(self, cut: Ints, k: int, size: int, *, heads: Ints | None = None, limit: int = MOST_SETS) -> Ints:
+        """Return rare sets of `size` nodes of a cut as rows, at most `limit`; those with a member in `heads`, if given.
 
         Sets with a rare subset may be missing: whoever asks size by size knows of that one.
         """
-        tree = self.tree.hierarchy
-        under = tree.root if under is None else under
-        low, high = int(tree.first[under]), int(tree.stop[under])
+        is_head = np.full(len(self.rows), heads is None)
+        if heads is not None:
+            is_head[heads] = True
         nodes = cut[np.diff(cut, prepend=-1) != 0]
         nodes = nodes[self.rows[nodes] > 0]
         nodes = nodes[np.argsort(-self.rows[nodes], kind="stable")]  # the last member of a set is the rarest
-        inside = (tree.first[nodes] >= low) & (tree.first[nodes] < high)
-        heads = int(inside.sum())
+        first, others = nodes[is_head[nodes]], nodes[~is_head[nodes]]
         found = np.empty((limit, size), np.int32)
-        if heads == 0:
+        if len(first) == 0:
             return found[:0]
-        if self._steps_by_bits(heads, len(nodes), size) < self._steps_by_prefix(int(self.rows[under]), size):
-            ordered, room = np.concatenate([nodes[inside], nodes[~inside]]), self._room(size)
-            hits = find_rare_bits(self.bits, ordered, heads, self.held.weights, k, size, 0, room, found)
+        if self._steps_by_bits(len(first), len(nodes), size) < self._steps_by_prefix(first, size):
+            ordered, room = np.concatenate([first, others]), self._room(size)
+            hits = find_rare_bits(self.bits, ordered, len(first), self.held.weights, k, size, 0, room, found)
         else:
-            chosen = self.having(under)
+            chosen = self._having_any(first)
             items = int(np.diff(self.held.starts)[chosen].sum())
             out = Held(np.empty(len(chosen) + 1, np.int64), np.empty(items, np.int32), np.empty(len(chosen), np.int64))
             ends = np.empty(len(chosen), np.int64)
-            project(self.held, chosen, cut, low, high, out, ends)
-            hits = find_rare(out, ends, k, size, make_room(size, len(tree.labels), max(items, len(chosen))), found)
+            project(self.held, chosen, cut, is_head, out, ends)
+            hits = find_rare(out, ends, k, size, make_room(size, len(self.rows), max(items, len(chosen))), found)
         return found[:hits]
+
+    def _having_any(self, nodes: Ints) -> Ints:
+        """The baskets that hold any of some nodes."""
+        marked = np.zeros(len(self.held.weights), bool)
+        for node in nodes.tolist():
+            marked[self.having(node)] = True
+        return np.flatnonzero(marked).astype(np.int32)
 
     def _room(self, size: int) -> Prefixes:
         if size not in self._rooms:
             self._rooms[size] = make_prefixes(size, self.words)
         return self._rooms[size]
 
-    def _steps_by_prefix(self, baskets: int, size: int) -> float:
-        """About how many steps it takes to pass twice over all sets of this size in so many baskets."""
+    def _steps_by_prefix(self, heads: Ints, size: int) -> float:
+        """About how many steps it takes to pass twice over all sets of this size in the baskets with one of `heads`."""
         if size not in self._steps:
             lengths = np.diff(self.held.starts).astype(float)
             self._steps[size] = float(np.mean(2 * lengths + 2 * lengths**size / factorial(size)))
-        return baskets * self._steps[size]
+        return min(int(self.rows[heads].sum()), len(self.held.weights)) * self._steps[size]
 
     def _steps_by_bits(self, heads: int, nodes: int, size: int) -> float:
         """About how many words it takes: all of a prefix, some of the last member."""
