@@ -5,6 +5,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "optimal": "the cheapest recoding of a scheme, proven",
         "levels": "publish at the levels you name",
         "cluster": "groups of similar rows within boundaries, each published as the lowest labels that cover it",
+        "ring": "each row under a value of its own that covers k rows; which of k it carries is drawn at random",
         "itemsets": "the cut of the item tree that makes baskets k^m-anonymous at the least loss, proven",
     },
     "schemes": {

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ringfence.audit.spelling import plain, speller
+from ringfence.audit.reading import speller
+from ringfence.audit.spelling import plain
 from ringfence.errors import DataError
 from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec

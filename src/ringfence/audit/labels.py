@@ -22,10 +22,12 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 from ringfence.audit.blocks import Grammar, Stretch, Test, Values, position, stretch, with_blocks
+from ringfence.audit.reading import read_interval, speller
 from ringfence.audit.spans import Dates, Intervals, Span, Spans, shown
-from ringfence.audit.spelling import as_number, as_range, as_set, is_number, speller
+from ringfence.audit.spelling import as_number, as_range, as_set, is_number
 from ringfence.builders import stated_hierarchy
 from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.spec import (
@@ -56,7 +58,20 @@ def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
         form = _of_hierarchy(name, spec, values, missing)
         return replace(with_blocks(form, attribute, missing=missing), disjoint=globally)
     form = _of_hierarchy(name, spec, seen, missing)
-    return form if attribute.hierarchy else replace(form, allowed="anything", reads=lambda _: True)
+    return form if attribute.hierarchy else replace(form, **_without_hierarchy(attribute))
+
+
+def _without_hierarchy(attribute: Attribute) -> dict[str, Any]:
+    """Return what reads where no hierarchy says what may be published: of numbers, whatever can be read as some."""
+    if not attribute.numeric:
+        return {"allowed": "anything", "reads": lambda _: True}
+
+    def reads(label: str) -> bool:
+        items = as_set(label) or (label,)
+        return label == ROOT or all(item is None or is_number(item) for item in items) or bool(read_interval(label))
+
+    words = "a number, an interval as '[20, 30)', '20-29', '>=60' or '<20', a set of numbers as '{1, 2}', '*'"
+    return {"allowed": words, "reads": reads}
 
 
 def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> Grammar:

@@ -12,6 +12,7 @@ from ringfence.item_plan import ItemPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
+from ringfence.ring_plan import RingPlan
 from ringfence.spec import FanoutHierarchy, Spec
 
 
@@ -67,7 +68,9 @@ def promises(spec: Spec) -> Iterator[Point]:
         )
 
 
-def limits(spec: Spec, plan: GlobalPlan | GroupPlan | ItemPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+def limits(
+    spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, uniform: Mapping[str, Uniformity]
+) -> Iterator[Point]:
     """Yield what this release does not promise."""
     classes = "class" if spec.of_role("quasi") else "set of baskets that fit"
     if spec.of_role("quasi"):
