@@ -38,8 +38,8 @@ def attempt(case: Case, spec: rf.Spec) -> rf.Release | None:
     except Unsatisfiable:
         return None
     except SpecError as error:  # rings need as many different sensitive values as they are wide
-        assert spec.has_rings
-        assert "different ones" in str(error)
+        if not spec.has_rings or "different ones" not in str(error):
+            raise
         return None
 
 
