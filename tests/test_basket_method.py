@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from item_tables import Case, cases, cheapest, spec_for, table_of
 
@@ -179,6 +179,7 @@ def _given(spec: rf.Spec) -> dict[str, Any]:
     return spec.data.model_dump(exclude_unset=True)
 
 
+@settings(max_examples=settings().max_examples // 4)
 @given(case=cases(), k=st.integers(1, 3), m=st.integers(1, 3))
 def test_every_form_of_the_same_baskets_is_published_alike(case: Case, k: int, m: int) -> None:
     spec, lists = spec_for(case, k, m), table_of(case)
