@@ -42,7 +42,15 @@ class Linked:
         return {column.name: column.labels[column.codes[number]] for column in self.published.quasi}
 
 
-def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec, *, blind: bool = False) -> Linked:
+def read_linked(
+    engine: Engine,
+    rows: ibis.Table,
+    original: ibis.Table,
+    spec: Spec,
+    *,
+    blind: bool = False,
+    called: str = "original",
+) -> Linked:
     """Count both tables by the quasi-identifiers and, unless `blind`, by all other columns that they share.
 
     Blind is who tries to link them without knowing the rest; combinations are then the classes of the release. Rows of
@@ -52,7 +60,7 @@ def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Sp
     for name in quasi:
         if name not in original.columns:
             raise DataError(
-                f"the original has no column {name!r}{suggestion(name, original.columns)}, without which the release"
+                f"the {called} has no column {name!r}{suggestion(name, original.columns)}, without which the release"
                 f" cannot be judged against it; its columns are: {listed(map(repr, original.columns))}"
             )
     if spec.data.missing == "suppress":

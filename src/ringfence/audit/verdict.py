@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ringfence.audit.risk import Risk, as_json, shown_risk
 from ringfence.markup import clipped, paragraph, table
 
 
@@ -60,6 +61,8 @@ class Verdict:
     smallest: tuple[Example, ...]
     notes: tuple[str, ...] = ()
     """What must be known to read the verdict."""
+    risk: Risk | None = None
+    """How likely it is that someone is found; None of a release without rows or quasi-identifiers."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
@@ -68,6 +71,7 @@ class Verdict:
             "findings": [*map(asdict, self.findings)],
             "smallest": [*map(asdict, self.smallest)],
             "notes": [*self.notes],
+            "risk": None if self.risk is None else as_json(self.risk),
         }
 
     def __str__(self) -> str:
@@ -83,6 +87,8 @@ class Verdict:
                 "Smallest classes:",
                 *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
             ]
+        if self.risk is not None:
+            lines += ["Risk:", *shown_risk(self.risk)]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
