@@ -5,7 +5,7 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -385,7 +385,16 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
         return draft_spec(engine, engine.open(path, data), data, source)
 
 
-def audit(table: Any, spec: Spec, original: Any = None, *, population: Any = None, corrupted: int = 0) -> "Verdict":
+def audit(
+    table: Any,
+    spec: Spec,
+    original: Any = None,
+    *,
+    population: Any = None,
+    other: Any = None,
+    corrupted: int = 0,
+    attacks: str | Sequence[str] = (),
+) -> "Verdict":
     """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
@@ -394,17 +403,31 @@ def audit(table: Any, spec: Spec, original: Any = None, *, population: Any = Non
     made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
     without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
     k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
-    rows are.
+    rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
+    minimality, corruption, items, and intersection with an `other` release of the same table.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
     _check_promise(spec)
     with Engine(spec.data) as engine:
-        before, everyone = (None if each is None else engine.open(each, spec.data) for each in (original, population))
+        before, everyone, second = (
+            None if each is None else engine.open(each, spec.data) for each in (original, population, other)
+        )
+        wanted = (attacks,) if isinstance(attacks, str) else attacks
 
         def judged(data: Data) -> "Verdict":
-            return verify(engine, engine.open(table, data), spec, before, population=everyone, corrupted=corrupted)
+            rows = engine.open(table, data)
+            return verify(
+                engine,
+                rows,
+                spec,
+                before,
+                population=everyone,
+                other=second,
+                corrupted=corrupted,
+                attacks=wanted,
+            )
 
         if not isinstance(table, str | Path):
             return judged(spec.data)

@@ -63,15 +63,20 @@ def read_linked(
                 f"the {called} has no column {name!r}{suggestion(name, original.columns)}, without which the release"
                 f" cannot be judged against it; its columns are: {listed(map(repr, original.columns))}"
             )
-    if spec.data.missing == "suppress":
-        for name in quasi:
-            original = original.filter(original[name].notnull())
+    original = complete(original, spec)
     shared = [name for name in rows.columns if name in original.columns and name not in quasi]
     kept = [] if blind else shared
     ours, theirs = (engine.count(table, [*quasi, *kept]) for table in (rows, original))
     published, raw = read_sides(ours, theirs, quasi, kept, spec, ROWS)
     covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]
     return Linked(published, raw, tuple(covers))
+
+
+def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
+    for name in spec.of_role("quasi") if spec.data.missing == "suppress" else ():
+        original = original.filter(original[name].notnull())
+    return original
 
 
 def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, int]]:

@@ -4,13 +4,15 @@ One scan counts the combinations of published values; all judgements are made on
 with no code in common with the searches, their models or their metrics.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, judge_against, read_linked
+from ringfence.audit.against import Linked, complete, judge_against, read_linked
+from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
+from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
@@ -19,11 +21,11 @@ from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.rings import DRAW, Matches, find_matches, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
-from ringfence.audit.verdict import Example, Finding, Verdict
+from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, Engine
-from ringfence.errors import DataError, SpecError
+from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
 
 SHOWN_CLASSES = 5
@@ -53,7 +55,9 @@ def verify(
     original: ibis.Table | None = None,
     *,
     population: ibis.Table | None = None,
+    other: ibis.Table | None = None,
     corrupted: int = 0,
+    attacks: Sequence[str] = (),
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -65,10 +69,13 @@ def verify(
     With the original, the release is also traced back to it, row by row, but for baskets. A release of the method
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
-    left to guess for an adversary who knows whose that many rows are.
+    left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
+    or "all"; of those, intersection needs the `other` release.
     """
     quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
+    attacks = _chosen(attacks, spec, original is not None, other is not None)
+    sensitive = [*dict.fromkeys([*sensitive, *(spec.of_role("sensitive") if attacks else [])])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
     columns: list[str] = [name for name in rows.columns if name not in basket]
@@ -85,10 +92,10 @@ def verify(
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
     shown = rows.drop(*items)
-    matches = None
+    linked, matches = None, None
     if original is not None:
         known = _beside(engine, original, spec)
-        matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted)
+        linked, matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted, bool(attacks))
     fits = (
         None
         if population is None
@@ -103,7 +110,52 @@ def verify(
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size) if quasi else None
-    return _verdict(evidence, released, items=bool(items and not quasi), risk=risk)
+    verdict = _verdict(evidence, released, items=bool(items and not quasi), risk=risk)
+    if not attacks:
+        return verdict
+    carried_out: list[Attack] = []
+    if linked is not None:
+        scene = Scene(released, linked, matches, spec, corrupted)
+        carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
+        if "intersection" in attacks and other is not None and original is not None:
+            carried_out += intersection(scene, *_joined(engine, other, _beside(engine, original, spec), spec))
+    if "items" in attacks:
+        carried_out.append(
+            attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
+        )
+    return replace(verdict, attacks=tuple(carried_out))
+
+
+def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: bool) -> list[str]:
+    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
+    possible = {
+        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
+        and (name != "intersection" or has_other)
+        for name in NAMES
+    }
+    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
+    for name in chosen:
+        if name not in NAMES:
+            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
+        if not possible[name]:
+            needed = {"items": "an attribute of role items", "intersection": "the original and the other release"}
+            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed.get(name, 'the original')}")
+    if "all" in attacks and not chosen:
+        raise DataError("no attack can be carried out: they need the original")
+    return chosen
+
+
+def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[Scene, Released]:
+    """Return the other release as attacks see it, and the original with its sensitive values."""
+    quasi, sensitive = spec.of_role("quasi"), spec.of_role("sensitive")
+    require_columns(other.columns, [*quasi, *sensitive])
+    require_columns(original.columns, sensitive)
+    linked = read_linked(engine, other, original, spec, blind=True)
+    ours, theirs = (
+        read_released(engine.count(table, [*quasi, *sensitive]), ROWS, quasi, sensitive, spec)
+        for table in (other, complete(original, spec))
+    )
+    return Scene(ours, linked, None, spec, 0), theirs
 
 
 def _verdict(evidence: _Evidence, released: Released, *, items: bool, risk: Risk | None) -> Verdict:
@@ -125,16 +177,17 @@ def _judge_original(
     released: Released,
     spec: Spec,
     corrupted: int,
-) -> Matches | None:
-    """Trace the release back, and judge rings and known rows by who could be who; return that, where it was needed."""
+    attacked: bool,
+) -> tuple[Linked | None, Matches | None]:
+    """Trace the release back, and judge rings and known rows by who could be who; return that, where it is needed."""
     found, measured = judge_against(read_linked(engine, rows, original, spec), spec)
     if "past_boundary" in measured:  # cell by cell, which tells more than the labels alone
         evidence.findings = [finding for finding in evidence.findings if finding.rule != "boundary"]
-    matches = None
-    if _has_rings(spec) or corrupted:
-        linked: Linked = read_linked(engine, rows, original, spec, blind=True)
+    linked, matches = None, None
+    if _has_rings(spec) or corrupted or attacked:
+        linked = read_linked(engine, rows, original, spec, blind=True)
         matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
-    if matches is not None and _has_rings(spec):
+    if linked is not None and matches is not None and _has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
         evidence.notes.append(DRAW)
     evidence.add(found, measured)
@@ -142,7 +195,7 @@ def _judge_original(
         after = corrupt(matches, corrupted)
         evidence.add([], {"after_corruption": after.fewest, "after_corruption_bound": after.bound})
         evidence.notes.append(str(after))
-    return matches
+    return linked, matches
 
 
 def _risk(
