@@ -37,10 +37,10 @@ def attempt(case: Case, spec: rf.Spec) -> rf.Release | None:
         return rf.anonymize(case.table, spec)
     except Unsatisfiable:
         return None
-    except SpecError as error:
+    except SpecError as error:  # rings need as many different sensitive values as they are wide
         if not spec.has_rings or "different ones" not in str(error):
             raise
-        return None  # rings need as many different sensitive values as they are wide
+        return None
 
 
 def sorted_rows(table: pa.Table) -> list[tuple[tuple[str, str], ...]]:

@@ -5,6 +5,7 @@ with no code in common with the searches, their models or their metrics.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import ibis
 import numpy as np
@@ -24,6 +25,7 @@ from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.spec import BoundaryLevel, Spec
 
 SHOWN_VALUES = 10
+PLACE, LABEL = "ringfence place", "ringfence label"
 SHOWN_CLASSES = 5
 
 __all__ = ["Example", "Finding", "Verdict", "verify"]
@@ -58,7 +60,7 @@ def verify(
     if total == 0:
         findings.append(Finding("rows", "the release has no rows; a release must have some", 0, {}))
     else:
-        findings += [*_missing_findings(released, spec), *_label_findings(released, spec)]
+        findings += [*_missing_findings(released, spec), *_label_findings(released, spec, engine, rows)]
     if total > 0 and not _has_rings(spec):
         for judgement in judge(released, spec):
             measured[judgement.key] = judgement.measured
@@ -187,7 +189,7 @@ def _missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
             yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
 
 
-def _label_findings(released: Released, spec: Spec) -> Iterator[Finding]:
+def _label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Table) -> Iterator[Finding]:
     """Find labels that an attribute cannot have, labels above its boundary, and labels that share values."""
     for column in released.quasi:
         labels = {code: label for code, label in enumerate(column.labels) if label is not None}
@@ -196,18 +198,29 @@ def _label_findings(released: Released, spec: Spec) -> Iterator[Finding]:
         scheme = spec.scheme_of(column.name)
         whose = f"scheme {scheme!r}" if form.disjoint else "hierarchy"
         wrong = f"which is no label of its {whose}; allowed: {form.allowed}"
-        yield from _about(released, column, strange, "labels", wrong, released.rows)
+        for finding in _about(released, column, strange, "labels", wrong, released.rows):
+            row = _first_row(engine, rows, column.name, [labels[code] for code in strange])
+            yield replace(finding, message=f"{finding.message}; first in row {row:,}") if row else finding
         # Rows that are kept with everything masked were suppressed, not generalized.
-        rows = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
+        judged = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
         passing = [code for code in labels.keys() - strange if form.passes(labels[code])]
         boundary = spec.attributes[column.name].boundary
         limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
         wrong = f"which is past its boundary; allowed: nothing above {limit}"
-        yield from _about(released, column, passing, "boundary", wrong, rows)
+        yield from _about(released, column, passing, "boundary", wrong, judged)
         shared = form.sharing(column.labels)
         sharing = [code for code, label in enumerate(column.labels) if label in shared]
         wrong = f"which share values; by the scheme {scheme!r} each value has one label"
         yield from _about(released, column, sharing, "recoding", wrong, released.rows)
+
+
+def _first_row(engine: Engine, rows: ibis.Table, name: str, labels: Sequence[str]) -> int | None:
+    """Return the first row, counted from 1, that has one of these labels as it stands."""
+    place = ibis.row_number().name(PLACE)
+    numbered = rows.select(rows[name].cast("string").name(LABEL), place)
+    first = engine.fetch(numbered.filter(numbered[LABEL].isin(labels)).aggregate(numbered[PLACE].min().name(PLACE)))
+    found = first[PLACE].to_pylist()[0]
+    return None if found is None else int(found) + 1
 
 
 def _about(
