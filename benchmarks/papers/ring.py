@@ -1,7 +1,7 @@
 """Figs. 9 to 13 of Wong, Mamoulis and Cheung: rings and the same groups published alike, beside our own rings.
 
-Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, section 7. The
-page is docs/papers/ring. Rivals of other methods (HR, HS, AT) are not there yet.
+Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, section 7.
+The page is docs/papers/ring. Rivals of other methods (HR, HS, AT) are not there yet.
 """
 
 import time
