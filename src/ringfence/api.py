@@ -39,9 +39,9 @@ BASKET_FILES = (".dat", ".spmf")
 JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
 """Promises that the audit judges and that no method makes."""
 
-LATER = {"effort"}
-"""Keys of methods that are not there yet."""
-GROUPING = ("cluster", "ring")
+RECODING = ("optimal", "levels")
+"""Methods that decide on values, each recoded the same way everywhere."""
+GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
 """Methods that decide on rows, in groups."""
 
 
@@ -491,18 +491,17 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
     """Refuse what later versions will do, naming it."""
     method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "itemsets", *GROUPING),
+        f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
-        **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         "method.representation": method.representation is not None and method.name not in GROUPING,
     }
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels, cluster, ring and itemsets, with"
+                f"{what} is not there yet; there are: the methods {listed([*RECODING, *GROUPING, 'itemsets'])}, with"
                 " privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
@@ -512,10 +511,10 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
         raise SpecError(
             f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
         )
-    if method.name == "cluster":
-        _check_cluster(spec)
     if method.name == "ring":
         _check_ring(spec, force)
+    elif method.name in GROUPING:
+        _check_grouping(spec)
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
@@ -548,15 +547,16 @@ def _check_needs_none(spec: Spec, name: str) -> None:
         )
 
 
-def _check_cluster(spec: Spec) -> None:
-    """Refuse what clusters cannot promise."""
+def _check_grouping(spec: Spec) -> None:
+    """Refuse what methods that decide on groups of rows cannot promise."""
+    name = spec.method.name
     for part in spec.diversities():
-        if part.kind != "distinct":
-            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method 'cluster' promises k, p and distinct l")
-    if spec.closenesses():
-        raise SpecError("privacy.t: the method 'cluster' promises k, p and distinct l; allowed: no t")
+        if part.kind != "distinct" and name != "mondrian":
+            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method {name!r} promises k, p and distinct l")
+    if spec.closenesses() and name != "mondrian":
+        raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
-        raise SpecError("method.keep_suppressed = true: the method 'cluster' drops the rows that it suppresses")
+        raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
 
 
 def _check_ring(spec: Spec, force: bool) -> None:
@@ -572,10 +572,6 @@ def _check_ring(spec: Spec, force: bool) -> None:
         raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
     if method.keep_suppressed:
         raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
-    if method.parted not in ("whole", "lexicographic", "cluster"):
-        raise SpecError(
-            f"method.partition = {method.parted!r} is not there yet; there are: whole, lexicographic, cluster"
-        )
     if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
         raise SpecError(
             "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"

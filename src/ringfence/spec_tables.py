@@ -408,6 +408,7 @@ class Method(Part):
     paper_diversity: bool = False
     representation: Literal["set", "range", "hierarchy"] | None = None
     effort: Literal["fast", "good", "best"] = "good"
+    relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
     max_group: Count = 50_000
     time_limit: Positive | None = None
@@ -422,8 +423,9 @@ class Method(Part):
 
     @property
     def minimized(self) -> MetricName:
-        """The loss that is kept small: of clusters and rings it is what their labels lose, whatever `metric` says."""
-        return {"cluster": "ntil", "ring": "gcp"}.get(self.name, self.metric)  # type: ignore[return-value]
+        """The loss that is kept small: methods that decide on groups of rows have one of their own."""
+        own = {"cluster": "ntil", "ring": "gcp", "hilbert": "glm", "mondrian": "glm", "local": "glm"}
+        return own.get(self.name, self.metric)  # type: ignore[return-value]
 
     @property
     def parted(self) -> str:
