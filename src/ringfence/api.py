@@ -5,7 +5,7 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
     import ibis
+    import pyarrow as pa
 
     from ringfence.audit.verify import Verdict
     from ringfence.baskets import Baskets
@@ -28,17 +29,19 @@ if TYPE_CHECKING:
     from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
+    from ringfence.ring_plan import RingPlan
     from ringfence.search.boundaries import Explanation
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
-LATER = {"partition", "homogeneous"}
-"""Keys of methods that are not there yet."""
+JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
+"""Promises that the audit judges and that no method makes."""
+
 RECODING = ("optimal", "levels")
 """Methods that decide on values, each recoded the same way everywhere."""
-GROUPING = ("cluster", "hilbert", "mondrian", "local")
+GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
 """Methods that decide on rows, in groups."""
 
 
@@ -53,9 +56,11 @@ class Release:
     census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
+    original: Any = field(default=None, repr=False)
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan | ItemPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan | ItemPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
 
@@ -126,6 +131,7 @@ class Release:
                 self.census,
                 Path(folder),
                 file_format=file_format,
+                original=None if self.original is None else engine.open(self.original, self.spec.data),
                 log=self.log,
                 report=report,
                 plots=plots,
@@ -136,7 +142,7 @@ class Release:
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
-    def _plans(self) -> "list[GlobalPlan | GroupPlan | ItemPlan]":
+    def _plans(self) -> "list[GlobalPlan | GroupPlan | RingPlan | ItemPlan]":
         return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
 
     def __str__(self) -> str:
@@ -151,7 +157,7 @@ class Release:
         return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
-def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> Release:
+def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, force: bool = False) -> Release:
     """Return an audited release of a table, as a specification asks for it.
 
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
@@ -159,7 +165,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `listener` is told how far the work is.
+    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound: for
+    experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -176,7 +183,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
     >>> release.audit.measured["k"]
     2
     """
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     return _audited(_located(source, spec), spec, searcher(spec, diary), diary)
 
@@ -209,18 +216,21 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     from ringfence.basket_rows import spread
     from ringfence.engine import Engine
     from ringfence.publish import check
-    from ringfence.sources import like
+    from ringfence.sources import as_arrow, like
 
+    original = source if isinstance(source, str | Path) else as_arrow(source)
     with Engine(spec.data) as engine:
-        if isinstance(source, str | Path) or spec.data.basket_id is not None:
-            rows, columns = _opened(engine, source, spec)
+        if isinstance(original, str | Path) or spec.data.basket_id is not None:
+            rows, columns = _opened(engine, original, spec)
             made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
-            table = like(source, engine.fetch(spread(engine, made.rows, spec, columns)))
+            table = like(source, engine.fetch(spread(made.rows, spec, columns)))
         else:
-            table, made = _rewrite_in_memory(engine, source, spec, decide)
+            table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
-        verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+        before = engine.open(original, spec.data) if spec.has_rings else None
+        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision)
+    kept = original if spec.has_rings else None
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
@@ -233,16 +243,17 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
     return gather(engine, rows, spec, columns), columns
 
 
-def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
+def _rewrite_in_memory(
+    engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
+) -> tuple[Any, Made]:
     """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
     import numpy as np
     import pyarrow as pa
 
     from ringfence.census import counted_columns
     from ringfence.engine import check_columns
-    from ringfence.sources import POSITION, as_arrow, assemble
+    from ringfence.sources import POSITION, assemble
 
-    table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
@@ -260,6 +271,7 @@ def run(
     report: bool = True,
     plots: bool = False,
     listener: Listener | None = None,
+    force: bool = False,
 ) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
@@ -270,7 +282,7 @@ def run(
     from ringfence.engine import Engine
     from ringfence.publish import publish
 
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
@@ -279,18 +291,20 @@ def run(
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            spread(engine, made.rows, spec, columns),
+            spread(made.rows, spec, columns),
             made.decision,
             spec,
             made.census,
             Path(folder),
             file_format=_format_of(source, spec),
+            original=rows if spec.has_rings else None,
             log=diary.lines,
             report=report,
             plots=plots,
             baskets=made.baskets,
         )
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+    kept = source if spec.has_rings else None
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
 
 
 def _format_of(source: Path, spec: Spec) -> str:
@@ -384,29 +398,58 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
         return draft_spec(engine, engine.open(path, data), data, source)
 
 
-def audit(table: Any, spec: Spec, original: Any = None, *, corrupted: int = 0) -> "Verdict":
-    """Judge a release: does what it shows keep the promise of the specification?
+def audit(
+    table: Any,
+    spec: Spec,
+    original: Any = None,
+    *,
+    population: Any = None,
+    other: Any = None,
+    corrupted: int = 0,
+    attacks: str | Sequence[str] = (),
+) -> "Verdict":
+    """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
     must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
     made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it. `corrupted` asks what is left to guess for an adversary who knows whose that many rows are.
+    without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
+    k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
+    rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
+    minimality, corruption, items, and intersection with an `other` release of the same table.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
     _check_promise(spec)
     with Engine(spec.data) as engine:
-        before = None if original is None else engine.open(original, spec.data)
+        before, everyone, second = (
+            None if each is None else engine.open(each, spec.data) for each in (original, population, other)
+        )
+        wanted = (attacks,) if isinstance(attacks, str) else attacks
+
+        def judged(data: Data) -> "Verdict":
+            rows = engine.open(table, data)
+            return verify(
+                engine,
+                rows,
+                spec,
+                before,
+                population=everyone,
+                other=second,
+                corrupted=corrupted,
+                attacks=wanted,
+            )
+
         if not isinstance(table, str | Path):
-            return verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
+            return judged(spec.data)
         try:  # as a release of ours is written, else as the original is
-            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before, corrupted=corrupted)
+            verdict = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
+            verdict = judged(spec.data)
     return _with_manifest(verdict, Path(table))
 
 
@@ -444,7 +487,7 @@ def _located(source: Any, spec: Spec) -> Any:
     return spec.locate(spec.data.source)
 
 
-def _check_available(spec: Spec, *, promised: bool = True) -> None:
+def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
     method, data = spec.method, spec.data
     missing = {
@@ -452,7 +495,7 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
         "data.table": data.table is not None,
-        **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
+        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and method.name not in GROUPING,
     }
     for what, asked in missing.items():
@@ -468,7 +511,9 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         raise SpecError(
             f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
         )
-    if method.name in GROUPING:
+    if method.name == "ring":
+        _check_ring(spec, force)
+    elif method.name in GROUPING:
         _check_grouping(spec)
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
@@ -478,7 +523,8 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
 def _check_promise(spec: Spec, *, promised: bool = True) -> None:
     """Refuse a specification that promises nothing, or nothing about anyone."""
     privacy = spec.privacy
-    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+    judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
+    if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
     check_items(spec)
     if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
@@ -511,3 +557,30 @@ def _check_grouping(spec: Spec) -> None:
         raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
         raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
+
+
+def _check_ring(spec: Spec, force: bool) -> None:
+    """Refuse what rings cannot promise."""
+    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
+    promised = "the method 'ring' promises k, and distinct l of one attribute"
+    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
+        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
+        raise SpecError(f"privacy.{key}: {promised}")
+    if asked and asked[0].kind != "distinct":
+        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
+    if method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
+    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+        raise SpecError(
+            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
+            " max_ring and homogeneous"
+        )
+    if method.paper_diversity and not asked:
+        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and not force:
+        raise SpecError(
+            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
+            " values; it is there for experiments, and has to be forced"
+        )

@@ -327,6 +327,32 @@ class Closeness(Part):
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
 
 
+class Bound(Part):
+    """A limit on what a class may give away about a sensitive attribute."""
+
+    value: Positive
+    of: str | None = None
+
+
+class Likeness(Bound):
+    """How much more frequent a sensitive value may be in a class than in the whole release, in shares of the latter."""
+
+    kind: Literal["basic", "enhanced"] = "basic"
+
+
+class Presence(Part):
+    """How likely it may be, at least and at most, that someone of the population is in the release."""
+
+    low: Share = 0
+    high: Share
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise PydanticCustomError("low", "low = {low} is above high = {high}", {"low": self.low, "high": self.high})
+        return self
+
+
 class Privacy(Part):
     """The promise."""
 
@@ -349,6 +375,19 @@ class Privacy(Part):
         ),
     ] = None
     m: Count | None = None
+    alpha: Annotated[
+        Positive | Bound | None,
+        _either("a number from 0 to 1, or a table with value and of", _is_number, Bound),
+    ] = None
+    beta: Annotated[
+        Positive | Likeness | None,
+        _either("a number, or a table with value, of and kind", _is_number, Likeness),
+    ] = None
+    delta: Annotated[Positive | Bound | None, _either("a number, or a table with value and of", _is_number, Bound)] = (
+        None
+    )
+    k_map: Count | None = None
+    presence: Presence | None = None
 
 
 class Method(Part):
@@ -362,8 +401,11 @@ class Method(Part):
     keep_suppressed: bool = False
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
     target: str | None = None
-    partition: Literal["lexicographic", "hilbert", "mondrian", "cluster", "local"] = "lexicographic"
+    partition: Literal["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"] | None = None
+    order: Literal["gray", "lexicographic", "hilbert"] = "gray"
+    max_ring: Count | None = None
     homogeneous: bool = False
+    paper_diversity: bool = False
     representation: Literal["set", "range", "hierarchy"] | None = None
     effort: Literal["fast", "good", "best"] = "good"
     relaxed: bool = False
@@ -382,9 +424,13 @@ class Method(Part):
     @property
     def minimized(self) -> MetricName:
         """The loss that is kept small: methods that decide on groups of rows have one of their own."""
-        if self.name == "cluster":
-            return "ntil"
-        return "glm" if self.name in ("hilbert", "mondrian", "local") else self.metric
+        own = {"cluster": "ntil", "ring": "gcp", "hilbert": "glm", "mondrian": "glm", "local": "glm"}
+        return own.get(self.name, self.metric)  # type: ignore[return-value]
+
+    @property
+    def parted(self) -> str:
+        """Into which groups rows are parted before rings are made of them: as given, else as `homogeneous` needs it."""
+        return self.partition or ("lexicographic" if self.homogeneous else "whole")
 
     @property
     def shown_as(self) -> Literal["set", "range", "hierarchy"]:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, total_by
 from ringfence.audit.flows import Graph
-from ringfence.audit.reading import Interval, OneOf, read_label
-from ringfence.audit.spelling import as_number, speller
+from ringfence.audit.reading import Interval, OneOf, read_label, speller
+from ringfence.audit.spelling import as_number
 from ringfence.builders import read_domain
 from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.spec import Spec

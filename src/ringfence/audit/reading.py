@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from ringfence.audit.spelling import as_number, as_set
+from ringfence.audit.spans import Intervals
+from ringfence.audit.spelling import as_number, as_range, as_set, plain, spelled_day, spelled_number
+from ringfence.spec import Attribute, DateHierarchy, FileHierarchy, IntervalHierarchy, PathsHierarchy, TreeHierarchy
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
 _BRACKETS = re.compile(rf"([\[\](])\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*([\])\[])", re.ASCII)
@@ -37,6 +39,23 @@ class Interval:
     high: Decimal | None
     with_low: bool = True
     with_high: bool = True
+
+    @property
+    def spelled(self) -> str:
+        """The interval as labels have it."""
+        low, high = (None if end is None else spelled_number(str(end)) for end in (self.low, self.high))
+        if low is None or high is None:
+            signs = ("<=" if self.with_high else "<") if low is None else (">=" if self.with_low else ">")
+            return f"{signs}{low or high}"
+        return f"{'[' if self.with_low else '('}{low}, {high}{']' if self.with_high else ')'}"
+
+    @property
+    def as_open_above(self) -> "Interval":
+        """The same whole numbers, from the first on up to, not including, the one after the last."""
+        low = self.low if self.low is None or self.with_low else self.low + 1
+        high = self.high if self.high is None or not self.with_high else self.high + 1
+        whole = all(end is None or end == end.to_integral_value() for end in (self.low, self.high))
+        return Interval(low, high, with_high=False) if whole else self
 
     def holds(self, value: str) -> bool:
         """Whether a value may stand behind this."""
@@ -113,3 +132,44 @@ def read_interval(text: str) -> Interval | None:
         return None
     rises = interval.low is None or interval.high is None or interval.low <= interval.high
     return interval if rises else None
+
+
+def speller(attribute: Attribute, *, ranges: bool = False) -> Callable[[Any], str]:
+    """Return how the values and labels of an attribute are spelled, so that equal ones look alike.
+
+    Numbers have one spelling, and so have intervals, unless the specification states its labels itself. Where there may
+    be `ranges`, `[20, 29]` is one of them, not another spelling of the interval `[20, 30)`: its ends are values.
+    """
+    if not attribute.numeric:
+        return spelled_day if isinstance(attribute.hierarchy, DateHierarchy) else plain
+    if isinstance(attribute.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy):
+        return lambda value: spelled_number(plain(value))
+    kind = Intervals.of(attribute.hierarchy) if isinstance(attribute.hierarchy, IntervalHierarchy) else None
+
+    def spell(value: Any) -> str:
+        text = spelled_number(plain(value))
+        return text if ranges and as_range(text) is not None else _spelled_interval(text, kind)
+
+    return spell
+
+
+def _spelled_interval(text: str, kind: Intervals | None) -> str:
+    """Return an interval as labels have it; where there is a hierarchy of intervals, only if it is one of those.
+
+    Those are open above. One that includes its end is one of whole numbers, and ends before the next.
+
+    >>> _spelled_interval("20–29", None), _spelled_interval("60+", None), _spelled_interval("]1;2]", None)
+    ('[20, 29]', '>=60', '(1, 2]')
+    >>> tens = Intervals.of(IntervalHierarchy(intervals=[10]))
+    >>> _spelled_interval("20-29", tens), _spelled_interval("[20,30[", tens), _spelled_interval("20-28", tens)
+    ('[20, 30)', '[20, 30)', '20-28')
+    """
+    interval = read_interval(text)
+    if interval is None:
+        return text
+    if kind is None:
+        return interval.spelled
+    for each in (interval, interval.as_open_above):
+        if kind.read(each.spelled) is not None:
+            return each.spelled
+    return text

@@ -3,24 +3,14 @@
 import datetime as dt
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
-
-from ringfence.spec import Attribute, DateHierarchy
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
 _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
-
-
-def speller(attribute: Attribute) -> Callable[[Any], str]:
-    """Return how the values of an attribute are spelled."""
-    if attribute.numeric:
-        return lambda value: spelled_number(plain(value))
-    return spelled_day if isinstance(attribute.hierarchy, DateHierarchy) else plain
 
 
 def plain(value: Any) -> str:
