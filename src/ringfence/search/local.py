@@ -216,7 +216,7 @@ class Annealer:
         for hotter, colder in pairwise(heats.tolist()):
             if not len(self._rows) or watch.expired():
                 break
-            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hot, cold, self._room)
+            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hotter, colder, self._room)
             if self.cost < self.best_cost:
                 self.best_cost, best = self.cost, places.homes.copy()
             watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
