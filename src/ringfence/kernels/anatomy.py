@@ -29,13 +29,13 @@ def fill_buckets(starts: Longs, l: int, turns: Longs, homes: Longs) -> int:  # n
     while len(heap) >= l:
         for i in range(l):
             chosen[i] = heapq.heappop(heap)
-        for key in chosen:
-            left = -(key >> FIELD)
-            v = key + (left << FIELD)
+        for i in range(l):
+            left = -(chosen[i] >> FIELD)
+            v = chosen[i] + (left << FIELD)
             homes[starts[v] + given[v]] = buckets
             given[v] += 1
             if left > 1:
-                heapq.heappush(heap, key + (1 << FIELD))
+                heapq.heappush(heap, chosen[i] + (1 << FIELD))
         buckets += 1
     holds = np.zeros(buckets, np.bool_)
     for v in range(len(starts) - 1):
