@@ -14,10 +14,10 @@ from tables import Case, cases, with_parts
 import ringfence as rf
 from ringfence.errors import SpecError, Unsatisfiable
 
-METHODS = ["optimal", "levels", "cluster", "ring", "homogeneous"]
+GROUPING = ["cluster", "hilbert", "mondrian", "local", "ring", "homogeneous"]
+METHODS = ["optimal", "levels", *GROUPING]
 SCHEMES = ["cut", "ordered", "set", "guided-ordered", "guided-set"]
 GLOBAL = ["optimal", "levels"]
-BY_ROWS = ["cluster", "ring", "homogeneous"]
 
 
 def method_parts(name: str, case: Case) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(name: str, case: Case, k:
     if one is not None and other is not None:
         assert one.plan == other.plan
         # Which of several equal rows go to which group is left to chance, and their other values go with them.
-        shown = case.table.column_names if name not in BY_ROWS else case.spec.of_role("quasi")
+        shown = case.table.column_names if name not in GROUPING else case.spec.of_role("quasi")
         assert sorted_rows(one.table.select(shown)) == sorted_rows(other.table.select(shown))
 
 
@@ -91,7 +91,7 @@ def test_more_than_all_rows_is_unsatisfiable(name: str, case: Case) -> None:
         rf.anonymize(case.table, spec)
 
 
-@pytest.mark.parametrize("name", ["optimal", *BY_ROWS])
+@pytest.mark.parametrize("name", ["optimal", *GROUPING])
 @given(case=cases(sensitive=1))
 def test_k_1_changes_nothing_but_the_order(name: str, case: Case) -> None:
     release = rf.anonymize(case.table, with_parts(case.spec, privacy={"k": 1}, method=method_parts(name, case)))
@@ -99,7 +99,7 @@ def test_k_1_changes_nothing_but_the_order(name: str, case: Case) -> None:
     assert release.table.schema.types == case.table.schema.types
 
 
-@pytest.mark.parametrize("name", ["optimal", *BY_ROWS])
+@pytest.mark.parametrize("name", ["optimal", *GROUPING])
 @given(case=cases(sensitive=1), copies=st.integers(2, 5))
 def test_rows_that_are_all_equal_lose_nothing(name: str, case: Case, copies: int) -> None:
     table = pa.concat_tables([case.table.slice(0, 1)] * copies)
@@ -146,8 +146,8 @@ def test_rows_with_missing_values_are_kept_dropped_or_refused(case: Case, k: int
 @pytest.mark.parametrize("name", METHODS)
 @given(case=cases(sensitive=1), k=st.integers(1, 4))
 def test_no_release_passes_a_boundary(name: str, case: Case, k: int) -> None:
-    by_nodes = {"representation": "hierarchy"} if name in BY_ROWS else {}
-    release = attempt(case, with_parts(case.spec, privacy={"k": k}, method=method_parts(name, case) | by_nodes))
+    shown = {"representation": "hierarchy"} if name in GROUPING else {}  # the audit can tell of sets and ranges
+    release = attempt(case, with_parts(case.spec, privacy={"k": k}, method={**method_parts(name, case), **shown}))
     if release is None:
         return
     for quasi in case.census.quasi:

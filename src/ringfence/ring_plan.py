@@ -95,10 +95,10 @@ class RingPlan(SavedPlan):
         return self._as_groups(tuple(map(tuple, entries.tolist())))
 
     def _headline(self) -> str:
-        return (
-            f"{len(self.rings):,} rings of {min(self.rings):,} to {max(self.rings):,} rows, each slot covers"
-            f" {self.width:,}; {self.suppressed_rows:,} rows dropped"
-        )
+        least, most = min(self.rings), max(self.rings)
+        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {sizes} rows"
+        return f"{rings}, each slot covers {self.width:,}; {self.suppressed_rows:,} rows dropped"
 
     def _rows(self) -> list[tuple[str, ...]]:
         """Return the labels of the first kinds of slots."""

@@ -141,7 +141,10 @@ def _match_as_printed(offsets: Ints, left: int, stream: Stream, pick: Longs, own
     size = len(pick)
     given, waiting = np.arange(size), np.empty(size, np.int64)
     visited, parent, edge = np.zeros(size, np.bool_), np.empty(size, np.int64), np.empty(size, np.int64)
-    turns = np.empty((size, left), np.int64)
+    turns = np.empty((size, left), np.int32)
+    for row in range(size):
+        for at in range(left):
+            turns[row, at] = at
     unmatched = _start_anywhere(offsets, left, stream, given, pick, owner, waiting)
     while unmatched:
         which = below(stream, unmatched)
@@ -151,16 +154,18 @@ def _match_as_printed(offsets: Ints, left: int, stream: Stream, pick: Longs, own
         choice[:] = 0  # how many of its edges a row has tried on this walk
         row, slot = start, NOBODY
         while slot != goal:
-            if choice[row] == 0:
-                for at in range(left):
-                    turns[row, at] = at
-                shuffle(stream, turns[row])
-            if choice[row] == left:  # a dead end: back to the row that led here
+            tried = choice[row]
+            if tried == left:  # a dead end: back to the row that led here
                 before = parent[given[row]]
                 row = start if before == NOBODY else owner[before]
                 continue
-            at = turns[row, choice[row]]
-            choice[row] += 1
+            if stream.used[0] == WORDS:
+                refill(stream)
+            other = tried + ((stream.words[stream.used[0]] * (left - tried)) >> 32)
+            stream.used[0] += 1
+            at = turns[row, other]  # any edge that was not tried yet: those that were stand before
+            turns[row, other], turns[row, tried] = turns[row, tried], at
+            choice[row] = tried + 1
             further = _slot(row, offsets[row, at], size)
             if visited[further]:
                 continue

@@ -14,22 +14,23 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
 
 
 class Terrain(NamedTuple):
     """Where tuples lie, and what a row loses that is published as several of them together.
 
-    Either `words[t]` are the values of tuple t, a bit each, and every further bit of word w loses `steps[w]`; `first`
-    takes off the first ones. Or `ends[t]` are its places in attributes of which only the outermost count: on lines
-    attribute i loses `steps[i]` for every place between, in trees what the lowest node over both loses, `losses` at
-    `bases[i]` + node. A node covers the leaves before its `stop` that are not before it.
+    Either `values[t]` are the values of tuple t, those of all attributes numbered together, and every value loses its
+    `prices`, except that the first of each attribute together are free: `first` takes them off. Or `ends[t]` are its
+    places in attributes of which only the outermost count: on lines attribute i loses `steps[i]` for every place
+    between, in trees what the lowest node over both loses, `losses` at `bases[i]` + node. A node covers the leaves
+    before its `stop` that are not before it.
     """
 
-    words: Words
+    values: Ints
+    prices: Floats
+    first: float
     ends: Ints
     steps: Floats
-    first: float
     bases: Longs
     parent: Ints
     stop: Ints
@@ -37,28 +38,13 @@ class Terrain(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What the rows next to some places cover, one row, two rows, ..., as far as it changes: step s at place p covers
-    `words[p, s]`, `low` and `high` from `length[p, s]` rows on. `steps[p]` counts them."""
+    """The outermost places of the rows next to some place, one row, two rows, ..., as far as they change: step s at
+    place p has its `low` and `high` from `length[p, s]` rows on. `steps[p]` counts them."""
 
     steps: Longs
     length: Longs
-    words: npt.NDArray[np.uint64]
     low: Ints
     high: Ints
-
-
-M1, M2, M4 = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
-ONES = np.uint64(0x0101010101010101)
-S1, S2, S4, S56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
-
-
-@njit(cache=True, nogil=True)
-def _bits(word: np.uint64) -> np.int64:
-    """Return how many bits are set: pairs, fours and bytes are added up side by side."""
-    word = word - ((word >> S1) & M1)
-    word = (word & M2) + ((word >> S2) & M2)
-    word = (word + (word >> S4)) & M4
-    return np.int64((word * ONES) >> S56)
 
 
 @njit(cache=True, nogil=True)
@@ -146,58 +132,109 @@ def _mend(parts: Longs, found: int, k: int) -> int:
 @njit(cache=True, nogil=True)
 def window_losses(terrain: Terrain, tuples: Ints, k: int, sums: Floats) -> None:
     """Set `sums[p]` to what the windows of k rows that begin before row p lose together, as far as they end in time."""
-    ends, words, steps = terrain.ends, terrain.words, terrain.steps
-    attributes, loss = ends.shape[1], 0.0
-    sums[0] = 0.0
-    for p in range(len(tuples) - k + 1):
-        if p == 0 or tuples[p] != tuples[p - 1] or tuples[p + k - 1] != tuples[p + k - 2]:
-            loss = -terrain.first
-            for w in range(words.shape[1]):
-                covered = words[tuples[p], w]
-                for r in range(p + 1, p + k):
-                    covered |= words[tuples[r], w]
-                loss += steps[w] * _bits(covered)
-            for i in range(attributes):
+    values, prices, ends = terrain.values, terrain.prices, terrain.ends
+    held, loss = np.zeros(len(prices), np.int64), 0.0
+    sums[0], paid = 0.0, 0.0
+    for r in range(len(tuples)):
+        for a in range(values.shape[1]):
+            value = values[tuples[r], a]
+            paid += prices[value] * (held[value] == 0)
+            held[value] += 1
+        p = r - k + 1
+        if p < 0:
+            continue
+        same = p > 0 and tuples[p] == tuples[p - 1] and tuples[r] == tuples[r - 1]
+        if not same:
+            loss = paid - terrain.first
+            for i in range(ends.shape[1]):
                 low = high = ends[tuples[p], i]
-                for r in range(p + 1, p + k):
-                    low, high = min(low, ends[tuples[r], i]), max(high, ends[tuples[r], i])
+                for other in range(p + 1, r + 1):
+                    low, high = min(low, ends[tuples[other], i]), max(high, ends[tuples[other], i])
                 loss += _loss_between(terrain, i, low, high)
-        sums[p + 1] = sums[p] + loss
+        sums[p + 1] = sums[p] + max(loss, 0.0)
+        for a in range(values.shape[1]):
+            value = values[tuples[p], a]
+            held[value] -= 1
+            paid -= prices[value] * (held[value] == 0)
+
+
+@njit(cache=True, nogil=True)
+def _end_prices(terrain: Terrain, tuples: Ints, k: int, step: int, sums: Floats) -> None:
+    """Set `sums[r]` to what the values cost of the 1, 2, ..., k - 1 rows from r on, forwards or backwards, together.
+
+    A value that is first met as the n-th row is in k - n of them.
+    """
+    if k == 1:
+        sums[:] = 0.0
+        return
+    values, prices = terrain.values, terrain.prices
+    rows = len(tuples)
+    met = np.full(len(prices), rows + k if step > 0 else -1 - k)
+    total, active = 0.0, 0.0
+    r = rows - 1 if step > 0 else 0
+    for _ in range(rows):
+        total -= active  # all that was met is now one row further off
+        gone = r + step * (k - 1)
+        for a in range(values.shape[1] if 0 <= gone < rows else 0):
+            value = values[tuples[gone], a]
+            if met[value] == gone:
+                active -= prices[value]
+        for a in range(values.shape[1]):
+            value = values[tuples[r], a]
+            n = (met[value] - r) * step + 1
+            if n < k:
+                total -= prices[value] * (k - n)
+                active -= prices[value]
+            met[value] = r
+            total += prices[value] * (k - 1)
+            active += prices[value]
+        sums[r] = total
+        r -= step
+
+
+@njit(cache=True, nogil=True)
+def _note_values(terrain: Terrain, tuples: Ints, begin: int, k: int, seen: Longs, noted: Ints, length: Longs) -> int:
+    """Note the values of up to k - 1 rows from `begin` on, each with the number of rows it takes to meet it."""
+    values, count = terrain.values, 0
+    for n in range(1, min(k, len(tuples) - begin + 1)):
+        t = tuples[begin + n - 1]
+        if n > 1 and t == tuples[begin + n - 2]:
+            continue
+        for a in range(values.shape[1]):
+            value = values[t, a]
+            if seen[value] != begin:
+                seen[value] = begin
+                noted[count], length[count] = value, n
+                count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
 def _new_ends(terrain: Terrain, places: int, k: int) -> Ends:
-    attributes, words = terrain.ends.shape[1], terrain.words.shape[1]
+    attributes = terrain.ends.shape[1]
     return Ends(
         np.zeros(places, np.int64),
         np.empty((places, k), np.int64),
-        np.empty((places, k, words), np.uint64),
         np.empty((places, k, attributes), np.int32),
         np.empty((places, k, attributes), np.int32),
     )
 
 
 @njit(cache=True, nogil=True)
-def _fill_end(terrain: Terrain, tuples: Ints, begin: int, step: int, k: int, noted: Ends, place: int) -> None:
-    """Note what up to k - 1 rows cover from `begin` on, forwards or backwards."""
-    ends, words, covered, low, high = terrain.ends, terrain.words, noted.words, noted.low, noted.high
+def _fill_end(ends: Ints, tuples: Ints, begin: int, step: int, k: int, noted: Ends, place: int) -> None:
+    """Note the outermost places of up to k - 1 rows from `begin` on, forwards or backwards."""
+    low, high = noted.low[place], noted.high[place]
     s = 0
     for count in range(1, k):
         r = begin + step * (count - 1)
         if r < 0 or r >= len(tuples):
             break
-        t = tuples[r]
-        if count > 1 and t == tuples[r - step]:
-            continue
         changes = s == 0
-        for w in range(words.shape[1]):
-            covered[place, s, w] = words[t, w] | (covered[place, s - 1, w] if s else np.uint64(0))
-            changes |= s > 0 and covered[place, s, w] != covered[place, s - 1, w]
         for i in range(ends.shape[1]):
-            low[place, s, i] = min(ends[t, i], low[place, s - 1, i]) if s else ends[t, i]
-            high[place, s, i] = max(ends[t, i], high[place, s - 1, i]) if s else ends[t, i]
-            changes |= s > 0 and low[place, s, i] != low[place, s - 1, i]
-            changes |= s > 0 and high[place, s, i] != high[place, s - 1, i]
+            end = ends[tuples[r], i]
+            low[s, i] = min(end, low[s - 1, i]) if s else end
+            high[s, i] = max(end, high[s - 1, i]) if s else end
+            changes |= s > 0 and (low[s, i] != low[s - 1, i] or high[s, i] != high[s - 1, i])
         if changes:
             noted.length[place, s] = count
             s += 1
@@ -210,25 +247,22 @@ def _closing_loss(terrain: Terrain, k: int, tails: Ends, heads: Ends, q: int, en
 
     The tail is noted at place 0, the head at q. Once the sum is `enough`, it is not added up further.
     """
-    steps, one, other = terrain.steps, tails.words, heads.words
-    low, high, lower, higher = tails.low, tails.high, heads.low, heads.high
+    low, high, lower, higher = tails.low[0], tails.high[0], heads.low[q], heads.high[q]
+    length, longer = tails.length[0], heads.length[q]
     total: float = 0.0
     s, t = 0, heads.steps[q] - 1
     last = 0  # how many of the windows are added up: those with up to so many rows of the tail
     while last < k - 1:
-        while s + 1 < tails.steps[0] and tails.length[0, s + 1] <= last + 1:
+        while s + 1 < tails.steps[0] and length[s + 1] <= last + 1:
             s += 1
-        while heads.length[q, t] > k - 1 - last:
+        while longer[t] > k - 1 - last:
             t -= 1
-        upto = k - heads.length[q, t]  # with more of the tail, the head is shorter than this step of it
+        upto = k - longer[t]  # with more of the tail, the head is shorter than this step of it
         if s + 1 < tails.steps[0]:
-            upto = min(upto, tails.length[0, s + 1] - 1)
-        loss = -terrain.first
-        for w in range(one.shape[2]):
-            loss += steps[w] * _bits(one[0, s, w] | other[q, t, w])
-        for i in range(low.shape[2]):
-            loss += _loss_between(terrain, i, min(low[0, s, i], lower[q, t, i]), max(high[0, s, i], higher[q, t, i]))
-        total += (upto - last) * loss
+            upto = min(upto, length[s + 1] - 1)
+        for i in range(low.shape[1]):
+            loss = _loss_between(terrain, i, min(low[s, i], lower[t, i]), max(high[s, i], higher[t, i]))
+            total += (upto - last) * loss
         if total >= enough:
             break
         last = upto
@@ -243,48 +277,79 @@ def cut_rings(terrain: Terrain, tuples: Ints, bounds: Longs, k: int, most: int, 
     least 2 k - 1, so that every group of k rows or more can be cut.
 
     The cost of a ring is that of its windows: those inside it are sums along the order, those that close it depend on
-    its two ends only. A ring that costs no less without its closing windows than the best so far is passed over, since
-    no window has a negative loss.
+    its two ends only. Of sets, they cost what both ends do, less what is paid twice; of outermost places, they are
+    added up one by one, as far as they differ.
     """
-    rows = len(tuples)
-    sums = np.empty(rows + 2)
+    rows, room = len(tuples), most + 1
+    sums, before = np.empty(rows + 2), np.empty(rows + 1, np.int64)
     window_losses(terrain, tuples, k, sums)
-    heads, tails = _new_ends(terrain, most + 1, k), _new_ends(terrain, 1, k)
-    cost, before = np.empty(rows + 1), np.empty(rows + 1, np.int64)
-    count = 0
+    price, sets = terrain.prices, terrain.values.shape[1] > 0
+    head, tail, free = np.empty(rows), np.empty(rows), (k - 1) * terrain.first
+    _end_prices(terrain, tuples, k, 1, head)
+    _end_prices(terrain, tuples, k, -1, tail)
+    noted = np.empty((room, k * terrain.values.shape[1]), np.int32)
+    length = np.empty(noted.shape, np.int64)
+    count, seen, met = np.zeros(room, np.int64), np.full(len(price), -1), np.full(len(price), -2 * k - most)
+    heads, tails = _new_ends(terrain, 1 if sets else room, k), _new_ends(terrain, 1, k)
+    cost, found = np.empty(rows + 1), 0
     for g in range(len(bounds) - 1):
         first, stop = bounds[g], bounds[g + 1]
         cost[first : stop + 1] = np.inf
         cost[first] = 0.0
+        for r in range(first, first + k - 1):
+            for a in range(terrain.values.shape[1]):
+                met[terrain.values[tuples[r], a]] = r
         for j in range(first + k, stop + 1):
-            newest = j - k
-            _fill_end(terrain, tuples, newest, 1, k, heads, newest % (most + 1))
-            _fill_end(terrain, tuples, j - 1, -1, k, tails, 0)
-            oldest = max(first, j - most)
-            likely, least = newest, np.inf
-            for i in range(oldest, newest + 1):
-                inside = cost[i] + sums[j - k + 1] - sums[i]
-                if inside < least:
-                    likely, least = i, inside
-            for turn in range(oldest - 1, newest + 1):  # the likeliest first: it rules out most of the others
-                i = likely if turn < oldest else turn
-                inside = cost[i] + sums[j - k + 1] - sums[i]
-                if inside >= cost[j] or (turn >= oldest and i == likely):
+            newest, oldest = j - k, max(first, j - most)
+            if sets:
+                for a in range(terrain.values.shape[1]):
+                    met[terrain.values[tuples[j - 1], a]] = j - 1
+                q = newest % room
+                count[q] = _note_values(terrain, tuples, newest, k, seen, noted[q], length[q])
+            else:
+                _fill_end(terrain.ends, tuples, newest, 1, k, heads, newest % room)
+                _fill_end(terrain.ends, tuples, j - 1, -1, k, tails, 0)
+            for i in range(newest, oldest - 1, -1):
+                total, q = cost[i] + sums[newest + 1] - sums[i], i % room
+                if total >= cost[j]:
                     continue
-                if j - i == k:
-                    total = inside + (k - 1) * (sums[i + 1] - sums[i])
+                if sets:
+                    total += head[i] + tail[j - 1] - free - _paid_twice(noted, length, q, count[q], price, met, j, k)
                 else:
-                    total = inside + _closing_loss(terrain, k, tails, heads, i % (most + 1), cost[j] - inside)
+                    total += _closing_loss(terrain, k, tails, heads, q, cost[j] - total)
                 if total < cost[j]:
                     cost[j], before[j] = total, i
-        j, begin = stop, count
-        while j > first:
-            j = before[j]
-            starts[count] = j
-            count += 1
-        starts[begin:count] = starts[begin:count][::-1].copy()
-    starts[count] = rows
-    return count
+        found = _read_back(before, first, stop, starts, found)
+    starts[found] = rows
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _paid_twice(noted: Ints, length: Longs, q: int, count: int, price: Floats, met: Longs, j: int, k: int) -> float:
+    """Return what values cost that closing windows have from the head noted at q and from the tail that ends before j.
+
+    `met` has the last row of each value. A value of the x-th row of the tail and the y-th of the head is in windows
+    with m >= x and k - m >= y rows of them.
+    """
+    total: float = 0.0
+    for n in range(count):
+        value = noted[q, n]
+        both = k + 1 - (j - met[value]) - length[q, n]
+        if both > 0:
+            total += price[value] * both
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _read_back(before: Longs, first: int, stop: int, starts: Longs, found: int) -> int:
+    """Read the rings of a group from their ends back, and put their beginnings behind those that were found."""
+    j, begin = stop, found
+    while j > first:
+        j = before[j]
+        starts[found] = j
+        found += 1
+    starts[begin:found] = starts[begin:found][::-1].copy()
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -89,7 +89,8 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     largest = max(int(census.weights.max()), int(released.sizes.max()), k)
     title = _size_title(released)
     before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.weights, released.sizes))
-    drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
+    if not spec.has_rings:
+        drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
     title = _loss_title(drawn.losses)
     drawn.add("losses", title, plots.losses(drawn.losses, title))
     if any(pair.before >= CLEAR for pair in drawn.pairs):

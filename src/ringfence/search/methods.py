@@ -25,8 +25,11 @@ from ringfence.ring_plan import RingPlan
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
+from ringfence.search.local import local
+from ringfence.search.mondrian import mondrian
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.ring import Rings, cover_slots, ring_plan, rings_by_quasi_identifiers
@@ -137,7 +140,54 @@ def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
     return groups_decision(census, spec, found.groups, found.search)
 
 
-def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
+def _hilbert(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Neighbours on a Hilbert curve, in groups that lose least along it."""
+    groups, result = hilbert(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _mondrian(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """The table cut at medians, as long as both halves satisfy the models."""
+    groups = mondrian(
+        census,
+        promise(spec, census, room=census.rows),
+        relaxed=spec.method.relaxed,
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return groups_decision(census, spec, groups, None)
+
+
+def _local(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Groups that lose as little as effort can make them."""
+    groups, result = local(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        effort=spec.method.effort,
+        seed=spec.method.seed or 0,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _measured(decision: Decision) -> Decision:
+    """Let a search report the loss as it is measured, where it went by one that differs a little (`search.spans`)."""
+    assert decision.search is not None
+    return replace(decision, search=replace(decision.search, cost=decision.metrics["glm"]))
+
+
+def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
     """Turn groups into a plan that publishes them in the representation that is asked for."""
     shown = cover_groups(census, groups, spec.method.shown_as)
     plan = group_plan(census, groups, shown, _complete_columns(census, spec), self_contained(spec).dumps())
@@ -151,15 +201,11 @@ def _ring(census: Census, spec: Spec, watch: Watch) -> Decision:
     if protected:
         rings = _diverse_rings(census, spec, protected[0], limit)
     else:
-        groups = None
-        if method.parted == "cluster":
-            alike = [1] * len(census.sensitive)
-            groups = cluster(census, k=spec.privacy.k or 1, least_values=alike, limit=limit, watch=watch).groups
         rings = rings_by_quasi_identifiers(
             census,
             k=spec.privacy.k or 1,
             partition="lexicographic" if method.parted == "lexicographic" else "whole",
-            groups=groups,
+            groups=_groups_under(census, spec, watch),
             order=method.order,
             max_ring=method.max_ring,
             cut=not method.homogeneous or method.parted == "whole",
@@ -174,6 +220,33 @@ def _ring(census: Census, spec: Spec, watch: Watch) -> Decision:
         del metrics[name]
     plan = ring_plan(census, rings, slots, _complete_columns(census, spec), self_contained(spec).dumps())
     return Decision(plan, _found(metrics["gcp"], len(rings.starts) - 1, watch), metrics)
+
+
+def _groups_under(census: Census, spec: Spec, watch: Watch) -> Groups | None:
+    """Return the groups of another method that rings are to lie within, by quasi-identifiers alone; None for none."""
+    k, limit, alike = spec.privacy.k or 1, row_limit(spec, census.rows), [1] * len(census.sensitive)
+    shown = spec.method.shown_as
+    match spec.method.parted:
+        case "cluster":
+            return cluster(census, k=k, least_values=alike, limit=limit, watch=watch).groups
+        case "hilbert":
+            return hilbert(census, k=k, least_values=alike, representation=shown, limit=limit, watch=watch)[0]
+        case "mondrian":
+            models = promise(spec, census, room=census.rows)
+            return mondrian(census, models, relaxed=False, representation=shown, limit=limit, watch=watch)
+        case "local":
+            effort, seed = spec.method.effort, spec.method.seed or 0
+            return local(
+                census,
+                k=k,
+                least_values=alike,
+                representation=shown,
+                effort=effort,
+                seed=seed,
+                limit=limit,
+                watch=watch,
+            )[0]
+    return None
 
 
 def _diverse_rings(census: Census, spec: Spec, asked: Diversity, limit: int) -> Rings:
@@ -215,6 +288,9 @@ METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
     "levels": _levels,
     "cluster": _cluster,
     "ring": _ring,
+    "hilbert": _hilbert,
+    "mondrian": _mondrian,
+    "local": _local,
 }
 
 

@@ -18,7 +18,7 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.group_plan import plan_column, plan_leaves
 from ringfence.groups import Combinations, Groups, combinations
 from ringfence.hierarchy import Ints
-from ringfence.kernels.rings import Terrain, Words, cut_rings, part_by_values, slot_tuples
+from ringfence.kernels.rings import Terrain, cut_rings, part_by_values, slot_tuples
 from ringfence.ring_plan import RingPlan, runs_of
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.orders import gray_order, hilbert_order
@@ -264,39 +264,30 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
 def terrain_of(census: Census, representation: Representation) -> Terrain:
     """Return where the tuples of a census lie, so that what they lose together is GCP, averaged over cells."""
     ranks = [_occurring_ranks(quasi)[census.codes[:, a]] for a, quasi in enumerate(census.quasi)]
-    steps = [1 / len(census.quasi) / max(1, quasi.occurring - 1) for quasi in census.quasi]
-    words, ends = np.empty((len(census.weights), 0), np.uint64), np.empty((len(census.weights), 0), np.int32)
+    sizes = [quasi.occurring for quasi in census.quasi]
+    steps = np.array([1 / len(sizes) / max(1, size - 1) for size in sizes])
+    values, ends = np.empty((len(census.weights), 0), np.int32), np.empty((len(census.weights), 0), np.int32)
     trees: Sequence[Quasi] = ()
     match representation:
         case "set":
-            words, steps = _packed(ranks, [quasi.occurring for quasi in census.quasi], steps)
+            values = (np.stack(ranks, axis=1) + np.cumsum([0, *sizes[:-1]])).astype(np.int32)
         case "range":
             ends = np.stack(ranks, axis=1).astype(np.int32)
         case "hierarchy":
             ends, trees = np.ascontiguousarray(census.codes), census.quasi
     return Terrain(
-        words=words,
+        values=values,
+        prices=np.repeat(steps, sizes),
+        first=float(steps.sum()) if representation == "set" else 0.0,
         ends=ends,
-        steps=np.array(steps),
-        first=sum(1 / len(census.quasi) / max(1, quasi.occurring - 1) for quasi in census.quasi) * len(words.T[:1]),
+        steps=steps,
         bases=np.cumsum([0, *(len(quasi.hierarchy.labels) for quasi in trees)])[: len(trees)].astype(np.int64),
         parent=np.concatenate([np.empty(0, np.int32), *(quasi.hierarchy.parent for quasi in trees)]),
         stop=np.concatenate([np.empty(0, np.int32), *(quasi.hierarchy.stop for quasi in trees)]),
         losses=np.concatenate(
-            [np.empty(0), *(step * _node_losses(quasi) for quasi, step in zip(trees, steps, strict=False))]
+            [np.empty(0), *(step * _node_losses(quasi) for quasi, step in zip(trees, steps.tolist(), strict=False))]
         ),
     )
-
-
-def _packed(ranks: Sequence[Longs], sizes: Sequence[int], steps: Sequence[float]) -> tuple[Words, list[float]]:
-    """Return values as bits, 64 to a word, and what each bit of a word loses."""
-    columns, scales = [], []
-    for place, size, step in zip(ranks, sizes, steps, strict=True):
-        for word in range((size + 63) // 64):
-            inside = (place // 64 == word).astype(np.uint64)
-            columns.append(inside << (place % 64).astype(np.uint64))
-            scales.append(step)
-    return np.stack(columns, axis=1), scales
 
 
 def _occurring_ranks(quasi: Quasi) -> Longs:
