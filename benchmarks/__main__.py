@@ -10,8 +10,8 @@ import sys
 
 from benchmarks.data import data_folder
 
-NAMES = ["lattice", "frontier", "cluster", "itemsets", "job", "audit"]
-PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster"]
+NAMES = ["lattice", "frontier", "cluster", "ring", "itemsets", "job", "audit"]
+PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring"]
 
 
 def main() -> None:

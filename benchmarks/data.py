@@ -29,7 +29,11 @@ CENSUS_INCOME = {
     "sex": 12,
     "country": 34,
     "household": 22,
+    "occupation": 3,
+    "weight": 24,
 }
+CENSUS = ["age", "sex", "education", "marital", "race", "worker", "country"]
+"""Quasi-identifiers of Census-Income in the order of the paper on rings."""
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation"]
 
 
@@ -59,6 +63,30 @@ def _complete_rows(path: Path) -> list[list[str]]:
 
 def census_income(folder: Path) -> pa.Table:
     """Return the 199,523 rows of Census-Income (KDD): seven quasi-identifiers and the household, as text."""
+    return _census_income(folder).drop_columns(["occupation", "weight"])
+
+
+def resampled_census(folder: Path, rows: int, seed: int = 2010) -> pa.Table:
+    """Return rows of Census-Income drawn with replacement by their weights, which makes them a sample of the people.
+
+    Smaller samples of the same seed are the first rows of larger ones. The columns are those of `CENSUS`, and the
+    occupation.
+    """
+    table = _census_income(folder)
+    weights = np.array(table["weight"].to_pylist(), np.float64)
+    drawn = np.random.default_rng(seed).random(rows)
+    chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), drawn, side="right")
+    return table.select([*CENSUS, "occupation"]).take(pa.array(chosen))
+
+
+def all_adult(folder: Path) -> pa.Table:
+    """Return all 32,561 rows of Adult, all columns as text, `?` being a value like any other."""
+    with lzma.open(folder / "adult" / "adult.data.xz", "rt") as file:
+        rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(COLUMNS)]
+    return pa.table({name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)})
+
+
+def _census_income(folder: Path) -> pa.Table:
     with lzma.open(folder / "census-income-kdd" / "census_income_1994_1995_train.csv.xz", "rt") as file:
         rows = list(csv.reader(file, skipinitialspace=True))
     return pa.table({name: [row[place] for row in rows] for name, place in CENSUS_INCOME.items()})

@@ -162,7 +162,79 @@ def test_an_interrupted_search_returns_what_it_has(monkeypatch: pytest.MonkeyPat
     assert 0 <= decision.search.bound <= decision.search.cost
 
 
+@pytest.mark.parametrize(
+    "schemes", [("ordered", "set", "set"), ("ordered", "ordered", "set"), ("set", "set", "ordered")]
+)
+@pytest.mark.parametrize(("k", "loss"), [(4, "dm"), (9, "dm"), (9, "glm")])
+def test_no_bound_exceeds_the_cost_of_many_small_classes(schemes: tuple[str, ...], k: int, loss: str) -> None:
+    """Most combinations have a row or two: what is pooled has many more rows than k, and still costs what its parts do.
+
+    Every box of a random way down to a single recoding is compared with the cheapest recoding in it.
+    """
+    rng = np.random.default_rng(k)
+    rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
+    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(3)})
+    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(schemes)}
+    shop = Workshop(Case(table, Spec(attributes=attributes)), schemes, {"k": k}, {"metric": loss, "suppression": 1.0})
+    kinds = [Boxes(space) for space in shop.spaces]
+    every = [list(members(kind, kind.root)) for kind in kinds]
+    costs = {
+        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.product(*every)
+    }
+    bounder = Bounder(shop.census, shop.spaces, 0, shop.terms)
+    for _ in range(12):
+        boxes = [kinds[a].root for a in bounder.others]
+        while True:
+            inside = [{*members(kinds[a], box)} for a, box in zip(bounder.others, boxes, strict=True)]
+            cheapest = min(
+                c for states, c in costs.items() if all(s in b for s, b in zip(states[1:], inside, strict=True))
+            )
+            bound, _state = bounder.bound(boxes, bounder.narrowed(boxes))
+            assert bound <= cheapest * (1 + 1e-9)
+            undecided = [place for place, box in enumerate(boxes) if not box.complete]
+            if not undecided:
+                assert bound == pytest.approx(cheapest)
+                break
+            place = int(rng.choice(undecided))
+            decision = kinds[bounder.others[place]].decisions(boxes[place])[0]
+            boxes[place] = decision[int(rng.integers(len(decision)))].box
+
+
 # Kernels and their twins
+
+
+@given(data=st.data(), k=st.integers(1, 9), penalty=st.sampled_from([40.0, inf]))
+def test_pooled_classes_cost_what_they_cost_one_by_one(data: st.DataObject, k: int, penalty: float) -> None:
+    classes, rows = data.draw(st.integers(1, 12)), 3
+    draw = data.draw(st.lists(st.integers(0, 4), min_size=classes * rows, max_size=classes * rows))
+    counts = np.array(draw, np.float64).reshape(rows, classes)
+    codes = np.array(data.draw(st.lists(st.integers(0, 2), min_size=classes, max_size=classes)), np.int32)[:, None]
+    tables, fields = np.array([[2, 2, 3]], np.int64), np.array([[0, 0]], np.int64)
+    same = tables[0][codes[:, 0]]
+    covers = np.stack([counts[:, same == cover].sum(axis=1) for cover in same], axis=1)
+    steps = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2], [0, 1, 3], [1, 2, 4], [0, 2, 5]], np.int64)
+    expected = []
+    for first, last in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)):
+        total = 0.0
+        for c in range(classes):
+            number, reach = counts[first : last + 1, c].sum(), covers[first : last + 1, c].sum()
+            total += 0.0 if number == 0 else number * (penalty if reach < k else max(number, k))
+        expected.append(total)
+    member, chosen = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    large, size = kernels.pool_small(codes, tables, fields, counts, float(k), member, chosen)
+    pooled = np.zeros((rows, size))
+    kernels.gather(counts, member, pooled)
+    costs = np.empty(6)
+    kernels.square_costs(pooled, covers[:, chosen[:size]], large, steps, float(k), penalty, costs)
+    assert costs.tolist() == expected
+    slow, nothing = np.empty(6), np.empty((0, rows, size), np.uint64)
+    none, places, zeros = np.empty(0, np.int64), np.zeros(7, np.int64), np.zeros(6)
+    kernels.block_costs(
+        pooled, covers[:, chosen[:size]], nothing, pooled, steps, places, none, zeros, zeros, large, k, none, penalty,
+        True, slow,
+    )  # fmt: skip
+    assert slow.tolist() == expected
 
 
 @st.composite

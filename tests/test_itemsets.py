@@ -256,7 +256,7 @@ def test_fewer_than_k_rows_with_items_is_unsatisfiable(search: str) -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_boundary_that_is_too_low_is_unsatisfiable_and_names_a_set(search: str) -> None:
     tree = PAPER.with_boundary(["A", "B"])
-    wanted = r"boundary of 'basket'.*k = 2 and m = 2.*'A', 'B' would stand together in only 1 row"
+    wanted = r"boundary of 'basket'.*k = 2 and m = 2.*only 1 row would show 'A', 'B'"
     with pytest.raises(Unsatisfiable, match=wanted):
         find_cut(baskets_of(tree, [[A1, B1], [A1], [A2], [B1], [B2]]), 2, 2, search=search)
     assert cut_of(find_cut(baskets_of(tree, [[A1], [A2], [B1], [B2]]), 2, 2, search=search)) == (A, A, B, B)

@@ -18,6 +18,7 @@ from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
     import ibis
+    import pyarrow as pa
 
     from ringfence.audit.verify import Verdict
     from ringfence.baskets import Baskets
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
+    from ringfence.ring_plan import RingPlan
     from ringfence.search.boundaries import Explanation
     from ringfence.search.methods import Decision
     from ringfence.search.progress import SearchResult
@@ -37,9 +39,9 @@ BASKET_FILES = (".dat", ".spmf")
 JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
 """Promises that the audit judges and that no method makes."""
 
-LATER = {"partition", "homogeneous", "effort"}
-"""Keys of methods that are not there yet."""
-GROUPING = ("cluster",)
+RECODING = ("optimal", "levels")
+"""Methods that decide on values, each recoded the same way everywhere."""
+GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
 """Methods that decide on rows, in groups."""
 
 
@@ -54,9 +56,11 @@ class Release:
     census: "Census" = field(repr=False)
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
+    original: Any = field(default=None, repr=False)
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan | ItemPlan":
+    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan | ItemPlan":
         """What was decided. May show values of the original."""
         return self.decision.plan
 
@@ -127,6 +131,7 @@ class Release:
                 self.census,
                 Path(folder),
                 file_format=file_format,
+                original=None if self.original is None else engine.open(self.original, self.spec.data),
                 log=self.log,
                 report=report,
                 plots=plots,
@@ -137,7 +142,7 @@ class Release:
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
-    def _plans(self) -> "list[GlobalPlan | GroupPlan | ItemPlan]":
+    def _plans(self) -> "list[GlobalPlan | GroupPlan | RingPlan | ItemPlan]":
         return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
 
     def __str__(self) -> str:
@@ -152,7 +157,7 @@ class Release:
         return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
-def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> Release:
+def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, force: bool = False) -> Release:
     """Return an audited release of a table, as a specification asks for it.
 
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
@@ -160,7 +165,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `listener` is told how far the work is.
+    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound: for
+    experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -177,7 +183,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None) -> R
     >>> release.audit.measured["k"]
     2
     """
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     return _audited(_located(source, spec), spec, searcher(spec, diary), diary)
 
@@ -210,18 +216,21 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
     from ringfence.basket_rows import spread
     from ringfence.engine import Engine
     from ringfence.publish import check
-    from ringfence.sources import like
+    from ringfence.sources import as_arrow, like
 
+    original = source if isinstance(source, str | Path) else as_arrow(source)
     with Engine(spec.data) as engine:
-        if isinstance(source, str | Path) or spec.data.basket_id is not None:
-            rows, columns = _opened(engine, source, spec)
+        if isinstance(original, str | Path) or spec.data.basket_id is not None:
+            rows, columns = _opened(engine, original, spec)
             made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
-            table = like(source, engine.fetch(spread(engine, made.rows, spec, columns)))
+            table = like(source, engine.fetch(spread(made.rows, spec, columns)))
         else:
-            table, made = _rewrite_in_memory(engine, source, spec, decide)
+            table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
-        verdict = check(verify(engine, engine.open(table, spec.data), spec), made.decision)
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+        before = engine.open(original, spec.data) if spec.has_rings else None
+        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision)
+    kept = original if spec.has_rings else None
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
@@ -234,16 +243,17 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
     return gather(engine, rows, spec, columns), columns
 
 
-def _rewrite_in_memory(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> tuple[Any, Made]:
+def _rewrite_in_memory(
+    engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
+) -> tuple[Any, Made]:
     """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
     import numpy as np
     import pyarrow as pa
 
     from ringfence.census import counted_columns
     from ringfence.engine import check_columns
-    from ringfence.sources import POSITION, as_arrow, assemble
+    from ringfence.sources import POSITION, assemble
 
-    table = as_arrow(source)
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
@@ -261,6 +271,7 @@ def run(
     report: bool = True,
     plots: bool = False,
     listener: Listener | None = None,
+    force: bool = False,
 ) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
@@ -271,7 +282,7 @@ def run(
     from ringfence.engine import Engine
     from ringfence.publish import publish
 
-    _check_available(spec)
+    _check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
@@ -280,18 +291,20 @@ def run(
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            spread(engine, made.rows, spec, columns),
+            spread(made.rows, spec, columns),
             made.decision,
             spec,
             made.census,
             Path(folder),
             file_format=_format_of(source, spec),
+            original=rows if spec.has_rings else None,
             log=diary.lines,
             report=report,
             plots=plots,
             baskets=made.baskets,
         )
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets)
+    kept = source if spec.has_rings else None
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
 
 
 def _format_of(source: Path, spec: Spec) -> str:
@@ -474,22 +487,21 @@ def _located(source: Any, spec: Spec) -> Any:
     return spec.locate(spec.data.source)
 
 
-def _check_available(spec: Spec, *, promised: bool = True) -> None:
+def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
     method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in ("optimal", "levels", "cluster", "itemsets"),
+        f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
-        **{f"method.{key}": True for key in sorted(method.model_fields_set & LATER)},
         "method.representation": method.representation is not None and method.name not in GROUPING,
     }
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods optimal, levels, cluster and itemsets, with"
+                f"{what} is not there yet; there are: the methods {listed([*RECODING, *GROUPING, 'itemsets'])}, with"
                 " privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
@@ -499,8 +511,10 @@ def _check_available(spec: Spec, *, promised: bool = True) -> None:
         raise SpecError(
             f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
         )
-    if method.name == "cluster":
-        _check_cluster(spec)
+    if method.name == "ring":
+        _check_ring(spec, force)
+    elif method.name in GROUPING:
+        _check_grouping(spec)
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
@@ -533,12 +547,40 @@ def _check_needs_none(spec: Spec, name: str) -> None:
         )
 
 
-def _check_cluster(spec: Spec) -> None:
-    """Refuse what clusters cannot promise."""
+def _check_grouping(spec: Spec) -> None:
+    """Refuse what methods that decide on groups of rows cannot promise."""
+    name = spec.method.name
     for part in spec.diversities():
-        if part.kind != "distinct":
-            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method 'cluster' promises k, p and distinct l")
-    if spec.closenesses():
-        raise SpecError("privacy.t: the method 'cluster' promises k, p and distinct l; allowed: no t")
+        if part.kind != "distinct" and name != "mondrian":
+            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method {name!r} promises k, p and distinct l")
+    if spec.closenesses() and name != "mondrian":
+        raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
-        raise SpecError("method.keep_suppressed = true: the method 'cluster' drops the rows that it suppresses")
+        raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
+
+
+def _check_ring(spec: Spec, force: bool) -> None:
+    """Refuse what rings cannot promise."""
+    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
+    promised = "the method 'ring' promises k, and distinct l of one attribute"
+    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
+        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
+        raise SpecError(f"privacy.{key}: {promised}")
+    if asked and asked[0].kind != "distinct":
+        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
+    if method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
+    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+        raise SpecError(
+            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
+            " max_ring and homogeneous"
+        )
+    if method.paper_diversity and not asked:
+        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and not force:
+        raise SpecError(
+            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
+            " values; it is there for experiments, and has to be forced"
+        )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import ibis
 import pyarrow as pa
 
-from ringfence.engine import Engine, require_columns
+from ringfence.engine import Engine, numbered, require_columns
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.item_columns import ITEMS, item_lists
 from ringfence.sources import LABEL, RAW
@@ -51,7 +51,7 @@ def _size(engine: Engine, rows: ibis.Table) -> int:
     return int(engine.fetch(rows.aggregate(rows.count().name("rows")))["rows"][0].as_py())
 
 
-def spread(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
+def spread(rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
     """Return one row an item where the source has that: `columns`, with a number drawn at random for each basket.
 
     Rows stand by these numbers, then by label, so that their order tells nothing.
@@ -59,9 +59,7 @@ def spread(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str])
     basket, name = spec.data.basket_id, spec.items
     if basket is None or name is None:
         return rows
-    engine.reseed()
-    number = ibis.row_number().over(order_by=ibis.random()) + 1
-    single = rows.mutate(number.name(basket)).unnest(name, keep_empty=True)
+    single = numbered(rows, basket).unnest(name, keep_empty=True)
     return single.select(*columns).order_by([basket, name])
 
 

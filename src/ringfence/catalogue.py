@@ -5,6 +5,10 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "optimal": "the cheapest recoding of a scheme, proven",
         "levels": "publish at the levels you name",
         "cluster": "groups of similar rows within boundaries, each published as the lowest labels that cover it",
+        "ring": "each row under a value of its own that covers k rows; which of k it carries is drawn at random",
+        "local": "groups of rows that lose as little as an order, an optimal cut of it and annealing can make them",
+        "hilbert": "groups of neighbours on a Hilbert curve, cut where that loses least",
+        "mondrian": "the table cut at the median of its widest attribute, and the halves again",
         "itemsets": "the cut of the item tree that makes baskets k^m-anonymous at the least loss, proven",
     },
     "schemes": {

@@ -8,7 +8,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from random import SystemRandom
+from secrets import token_hex
 from typing import Any, Self
 
 import ibis
@@ -37,7 +37,7 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data, Spec
 
-__all__ = ["ROWS", "Engine", "as_released", "check_columns", "require_columns"]
+__all__ = ["ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
 
 MASK = "*"
 
@@ -133,9 +133,7 @@ class Engine:
                 rows = _with(rows, {name: ibis.literal(relabel.everything)})
             else:
                 rows = self._relabel(rows, name, relabel)
-        rows = self._suppress(rows.select(*columns), plan)
-        self.reseed()
-        return rows.order_by(ibis.random())
+        return _shuffled(self._suppress(rows.select(*columns), plan))
 
     def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
         """Return the release: `columns` of the rows, in the groups and under the labels that the plan says, in random
@@ -146,8 +144,7 @@ class Engine:
         """
         for name in plan.complete:
             rows = rows.filter(rows[name].notnull())
-        self.reseed()
-        rows = rows.mutate(ibis.row_number().over(order_by=ibis.random()).name(PLACE))
+        rows = rows.mutate(ibis.row_number().over().name(PLACE))
         for name, (raw, codes) in plan.codes.items():
             lookup = self._register(pa.table({RAW: raw, f"{name} {CODE}": codes}))
             same = rows[name].identical_to(lookup[RAW]) if raw.null_count else rows[name] == lookup[RAW]
@@ -155,7 +152,7 @@ class Engine:
         keys = self._register(plan.combinations.rename_columns([f"{n} {KEY}" for n in plan.combinations.column_names]))
         rows = rows.inner_join(keys, [rows[f"{name} {CODE}"] == keys[f"{name} {KEY}"] for name in plan.codes])
         combination = rows[f"{COMBINATION} {KEY}"]
-        turn = ibis.row_number().over(group_by=combination, order_by=rows[PLACE])
+        turn = ibis.row_number().over(group_by=combination, order_by=_by_chance(rows[PLACE]))
         rows = rows.mutate(turn.name(TURN))
         shares = self._register(plan.shares.rename_columns([f"{n} {SHARE}" for n in plan.shares.column_names]))
         rows = rows.inner_join(
@@ -170,12 +167,11 @@ class Engine:
         rows = rows.inner_join(labels, [rows[f"{GROUP} {SHARE}"] == labels[f"{GROUP} {LABEL}"]])
         published = [name for name in plan.labels.column_names if name != GROUP]
         rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
-        return rows.select(*columns).order_by(ibis.random())
+        return _shuffled(rows.select(*columns))
 
     def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
         """Return some columns of the rows as they are, in random order."""
-        self.reseed()
-        return rows.select(*columns).order_by(ibis.random())
+        return _shuffled(rows.select(*columns))
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
@@ -183,10 +179,6 @@ class Engine:
         with self._reading():
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
         return self._ibis.table(name)
-
-    def reseed(self) -> None:
-        """Draw all that is random anew, from the operating system's entropy: the order of the input must not show."""
-        self._duckdb.execute("SELECT setseed(?)", [SystemRandom().uniform(-1, 1)])
 
     def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
         lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
@@ -268,6 +260,33 @@ class Engine:
             column = f'{column}::"{name} labels" AS {column}'
         self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT "{RAW}", {column} FROM "{given}"')
         return self._ibis.table(name)
+
+
+@ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
+def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
+    """The hash of a text as a number, by DuckDB."""
+
+
+def _by_chance(number: ibis.Value) -> ibis.Value:
+    """Return a random number for each number, never the same twice: its hash with a secret of 128 bits.
+
+    The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
+    from the order of a release which row is whose.
+    """
+    return md5_number(ibis.literal(token_hex(16)) + number.cast("string"))
+
+
+def numbered(rows: ibis.Table, name: str) -> ibis.Table:
+    """Return rows with a column that numbers them from 1 on, in a random order."""
+    placed = rows.mutate(ibis.row_number().over().name(PLACE))
+    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE])) + 1
+    return placed.mutate(number.name(name)).drop(PLACE)
+
+
+def _shuffled(rows: ibis.Table) -> ibis.Table:
+    """Return rows in a random order: that of the input must not show."""
+    placed = rows.mutate(ibis.row_number().over().name(PLACE))
+    return placed.order_by(_by_chance(placed[PLACE])).drop(PLACE)
 
 
 def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:

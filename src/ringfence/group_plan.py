@@ -131,8 +131,8 @@ def group_plan(census: Census, groups: Groups, shown: Sequence[Shown], complete:
     codes = np.concatenate([census.codes[combined.tuples], combined.values], axis=1)
     entries = np.stack([groups.combination, groups.group, groups.rows], axis=1)
     return GroupPlan(
-        columns={quasi.name: _column(quasi, part) for quasi, part in zip(census.quasi, shown, strict=True)},
-        watched={part.name: _leaves(part) for part in watched},
+        columns={quasi.name: plan_column(quasi, part) for quasi, part in zip(census.quasi, shown, strict=True)},
+        watched={part.name: plan_leaves(part) for part in watched},
         combinations=tuple(map(tuple, codes.tolist())),
         entries=tuple(map(tuple, entries.tolist())),
         suppressed_rows=int(groups.suppressed.sum()),
@@ -141,12 +141,12 @@ def group_plan(census: Census, groups: Groups, shown: Sequence[Shown], complete:
     )
 
 
-def _column(quasi: Quasi, shown: Shown) -> GroupColumn:
+def plan_column(quasi: Quasi, shown: Shown) -> GroupColumn:
     covers = tuple(map(tuple, shown.covers.lists()))
-    return GroupColumn(_leaves(quasi), shown.covers.labels, covers, tuple(shown.value.tolist()))
+    return GroupColumn(plan_leaves(quasi), shown.covers.labels, covers, tuple(shown.value.tolist()))
 
 
-def _leaves(part: Quasi | Sensitive) -> tuple[Label, ...]:
+def plan_leaves(part: Quasi | Sensitive) -> tuple[Label, ...]:
     return part.hierarchy.labels[: part.hierarchy.leaves]
 
 

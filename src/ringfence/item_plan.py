@@ -130,8 +130,8 @@ def published_baskets(plan: ItemPlan, column: BasketColumn, separator: str | Non
     first = {label: place for place, label in reversed(list(enumerate(labels)))}
     blocks = np.array([first[label] for label in labels], np.int64)
     row_of = np.repeat(np.arange(len(column.raw)), np.diff(column.offsets))
-    pairs = np.unique(row_of * len(labels) + blocks[column.leaves])
-    holders, published = np.divmod(pairs, len(labels))
+    pairs = np.sort(row_of * len(labels) + blocks[column.leaves])
+    holders, published = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], len(labels))
     offsets = np.searchsorted(holders, np.arange(len(column.raw) + 1))
     items = pa.array(labels, pa.string()).take(pa.array(published))
     if plan.items.changes_nothing and pa.types.is_integer(column.items):

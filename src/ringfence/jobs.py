@@ -80,7 +80,9 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         from ringfence.census import counted_columns, take_census
         from ringfence.engine import ROWS
         from ringfence.group_plan import GroupPlan, regrouping
+        from ringfence.kernels.secret import new_stream, secret_key
         from ringfence.plan import rewrite
+        from ringfence.ring_plan import RingPlan
         from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
 
@@ -89,9 +91,12 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        if isinstance(decision.plan, GroupPlan):
-            released = engine.regroup(rows, regrouping(decision.plan, census), columns)
-            return Made(released, list(decision.plan.columns), decision, census)
+        plan = decision.plan
+        if isinstance(plan, RingPlan):
+            plan = plan.drawn(new_stream(secret_key("draw", spec.method.seed)))  # known to the engine alone, and gone
+        if isinstance(plan, GroupPlan):
+            released = engine.regroup(rows, regrouping(plan, census), columns)
+            return Made(released, list(plan.columns), decision, census)
         changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
         return _made(engine, rows, columns, decision, changes, evidence)
 

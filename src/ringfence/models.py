@@ -221,9 +221,12 @@ class Promise:
         return int(failing_rows(classes.weights, classes.size, classes.fails))
 
 
-def promise(spec: Spec, census: Census) -> Promise:
-    """Return the models that a specification asks for, over a census that counted what they need."""
-    tuples = len(census.weights) + 1
+def promise(spec: Spec, census: Census, room: int = 0) -> Promise:
+    """Return the models that a specification asks for, over a census that counted what they need.
+
+    They can judge as many classes as there are tuples, or `room` if that is more.
+    """
+    tuples = max(room, len(census.weights)) + 1
     most = census.rows + 1  # as good as any larger number, and no larger than a kernel takes
     k = min(spec.privacy.k or 1, most)
     models: list[Model] = [KAnonymity(k)]
@@ -270,7 +273,7 @@ def _closeness(asked: Closeness, attribute: int, census: Census, tuples: int) ->
         distance=asked.distance,
         sensitive=sensitive,
         starts=np.empty(tuples + 1, np.int32),
-        order=np.empty(len(sensitive.weights), np.int32),
+        order=np.empty(max(tuples, len(sensitive.weights)), np.int32),
         sums=np.empty(tuples),
         shares=shares / shares.sum(),
     )

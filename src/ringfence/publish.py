@@ -30,6 +30,7 @@ from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
 from ringfence.item_plan import ItemPlan, refuse_torn
 from ringfence.plan import GlobalPlan
+from ringfence.ring_plan import RingPlan
 from ringfence.search.methods import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
@@ -68,6 +69,7 @@ def publish(
     folder: Path,
     *,
     file_format: str,
+    original: ibis.Table | None = None,
     log: Sequence[str],
     report: bool,
     plots: bool,
@@ -76,7 +78,7 @@ def publish(
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
     Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
-    leaves the files of an earlier run as they were.
+    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ def publish(
             release = staged / "public" / f"release.{file_format}"
             _refuse_unreadable(rows, decision, spec, file_format)
             engine.write(as_text(rows, spec, file_format), release, spec.data)
-            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec), decision)
+            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec, original), decision)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
@@ -224,7 +226,7 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
     }
 
 
-def _fate(plan: GlobalPlan | GroupPlan | ItemPlan, spec: Spec) -> str:
+def _fate(plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, spec: Spec) -> str:
     if plan.suppressed_rows == 0:
         return "none"
     if plan.masked:

@@ -163,6 +163,11 @@ class Spec(Part):
         copy._folder = Path(folder)
         return copy
 
+    @property
+    def has_rings(self) -> bool:
+        """Whether each row is published under a value of its own: such releases have no classes to speak of."""
+        return self.method.name == "ring" and not self.method.homogeneous
+
     def scheme_of(self, name: str) -> Scheme:
         """Return the scheme of an attribute: its own, else the method's."""
         return self.attributes[name].scheme or self.method.scheme

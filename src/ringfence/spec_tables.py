@@ -401,10 +401,14 @@ class Method(Part):
     keep_suppressed: bool = False
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
     target: str | None = None
-    partition: Literal["lexicographic", "hilbert", "mondrian", "cluster", "local"] = "lexicographic"
+    partition: Literal["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"] | None = None
+    order: Literal["gray", "lexicographic", "hilbert"] = "gray"
+    max_ring: Count | None = None
     homogeneous: bool = False
+    paper_diversity: bool = False
     representation: Literal["set", "range", "hierarchy"] | None = None
     effort: Literal["fast", "good", "best"] = "good"
+    relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
     max_group: Count = 50_000
     time_limit: Positive | None = None
@@ -419,8 +423,14 @@ class Method(Part):
 
     @property
     def minimized(self) -> MetricName:
-        """The loss that is kept small: clusters grow by what their labels lose, whatever `metric` says."""
-        return "ntil" if self.name == "cluster" else self.metric
+        """The loss that is kept small: methods that decide on groups of rows have one of their own."""
+        own = {"cluster": "ntil", "ring": "gcp", "hilbert": "glm", "mondrian": "glm", "local": "glm"}
+        return own.get(self.name, self.metric)  # type: ignore[return-value]
+
+    @property
+    def parted(self) -> str:
+        """Into which groups rows are parted before rings are made of them: as given, else as `homogeneous` needs it."""
+        return self.partition or ("lexicographic" if self.homogeneous else "whole")
 
     @property
     def shown_as(self) -> Literal["set", "range", "hierarchy"]:

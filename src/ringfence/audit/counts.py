@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ringfence.audit.blocks import has_blocks
 from ringfence.audit.reading import speller
 from ringfence.audit.spelling import plain
 from ringfence.errors import DataError
@@ -147,7 +148,8 @@ def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
         ) from None
-    spell = speller(spec.attributes[name]) if name in spec.attributes else plain
+    known = name in spec.attributes
+    spell = speller(spec.attributes[name], ranges=has_blocks(name, spec)) if known else plain
     spelled = [None if value is None else spell(value) for value in values]
     labels = sorted({*spelled}, key=lambda label: (label is None, label or ""))
     number = {label: position for position, label in enumerate(labels)}

@@ -24,7 +24,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ringfence.audit.blocks import Grammar, Stretch, Test, Values, position, stretch, with_blocks
+from ringfence.audit.blocks import (
+    Grammar,
+    Stretch,
+    Test,
+    Values,
+    has_blocks,
+    position,
+    recoded_in_blocks,
+    stretch,
+    with_blocks,
+)
 from ringfence.audit.reading import read_interval, speller
 from ringfence.audit.spans import Dates, Intervals, Span, Spans, shown
 from ringfence.audit.spelling import as_number, as_range, as_set, is_number
@@ -43,20 +53,15 @@ from ringfence.spec import (
     TreeHierarchy,
 )
 
-LOCAL = ("cluster", "ring", "local", "hilbert", "mondrian")
-"""Methods that publish a value under many labels, in one row under this and in another under that."""
-
 
 def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
     """Return the grammar of an attribute. `seen` are its published labels, where knowing them makes more certain."""
     attribute = spec.attributes[name]
     missing = spec.data.missing == "value"
-    globally = spec.method.name == "optimal" and spec.scheme_of(name) not in ("level", "cut")
-    locally = spec.method.name in LOCAL and spec.method.shown_as != "hierarchy"
-    if globally or locally:
+    if has_blocks(name, spec):
         values = [item for label in seen for item in as_set(label) or (label,) if item is not None]
         form = _of_hierarchy(name, spec, values, missing)
-        return replace(with_blocks(form, attribute, missing=missing), disjoint=globally)
+        return replace(with_blocks(form, attribute, missing=missing), disjoint=recoded_in_blocks(name, spec))
     form = _of_hierarchy(name, spec, seen, missing)
     return form if attribute.hierarchy else replace(form, **_without_hierarchy(attribute))
 

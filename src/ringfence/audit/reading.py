@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ringfence.audit.spans import Intervals
-from ringfence.audit.spelling import as_number, as_set, plain, spelled_day, spelled_number
+from ringfence.audit.spelling import as_number, as_range, as_set, plain, spelled_day, spelled_number
 from ringfence.spec import Attribute, DateHierarchy, FileHierarchy, IntervalHierarchy, PathsHierarchy, TreeHierarchy
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
@@ -134,17 +134,23 @@ def read_interval(text: str) -> Interval | None:
     return interval if rises else None
 
 
-def speller(attribute: Attribute) -> Callable[[Any], str]:
+def speller(attribute: Attribute, *, ranges: bool = False) -> Callable[[Any], str]:
     """Return how the values and labels of an attribute are spelled, so that equal ones look alike.
 
-    Numbers have one spelling, and so have intervals, unless the specification states its labels itself.
+    Numbers have one spelling, and so have intervals, unless the specification states its labels itself. Where there may
+    be `ranges`, `[20, 29]` is one of them, not another spelling of the interval `[20, 30)`: its ends are values.
     """
     if not attribute.numeric:
         return spelled_day if isinstance(attribute.hierarchy, DateHierarchy) else plain
     if isinstance(attribute.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy):
         return lambda value: spelled_number(plain(value))
     kind = Intervals.of(attribute.hierarchy) if isinstance(attribute.hierarchy, IntervalHierarchy) else None
-    return lambda value: _spelled_interval(spelled_number(plain(value)), kind)
+
+    def spell(value: Any) -> str:
+        text = spelled_number(plain(value))
+        return text if ranges and as_range(text) is not None else _spelled_interval(text, kind)
+
+    return spell
 
 
 def _spelled_interval(text: str, kind: Intervals | None) -> str:

@@ -149,6 +149,43 @@ def covers_of(
 
 
 @njit(cache=True, nogil=True)
+def pool_small(
+    codes: Ints, tables: Longs, fields: Longs, counts: Floats, k: float, member: Longs, first: Longs
+) -> tuple[int, int]:
+    """Number classes anew: those of k rows and more by themselves, then the smaller ones, one number for each cover.
+
+    `member[c]` becomes the number of class c, `first[n]` a class that stands for number n. Return how many large ones
+    there are, and how many numbers. Sound: smaller classes with the same cover fail or hold together, and until one of
+    them is known to reach k rows, each of its rows costs k, or the penalty; so they cost together what they cost one by
+    one.
+    """
+    classes, attributes = codes.shape
+    totals = np.zeros(classes)
+    for row in range(counts.shape[0]):
+        for c in range(classes):
+            totals[c] += counts[row, c]
+    size = 0
+    for c in range(classes):
+        if totals[c] >= k:
+            member[c] = size
+            first[size] = c
+            size += 1
+    large = size
+    slots, keys, key = _slots(classes), np.empty((classes, 2), np.int64), np.empty(2, np.int64)
+    for c in range(classes):
+        if totals[c] < k:
+            key[0] = key[1] = 0
+            for a in range(attributes):
+                key[fields[a, 0]] |= tables[a, codes[c, a]] << fields[a, 1]
+            found = find(key, keys, slots, size - large) + large
+            if found == size:
+                first[size] = c
+                size += 1
+            member[c] = found
+    return large, size
+
+
+@njit(cache=True, nogil=True)
 def _size_of(mask: np.uint64) -> int:
     size = 0
     while mask:
@@ -168,6 +205,7 @@ def block_costs(
     leaves: Longs,
     losses: Floats,
     own: Floats,
+    large: int,
     k: int,
     least: Longs,
     penalty: float,
@@ -181,7 +219,7 @@ def block_costs(
     `squares`, each row of data costs the penalty then, else the number of rows in the class, and at least k.
     Otherwise a block costs `own[block]`, and beyond it what its suppressed rows lack to the full loss: `spares[leaf,
     c]` less what the attribute itself loses, `losses` for each of the block's `leaves`. An infinite penalty forbids
-    suppression.
+    suppression. Classes from `large` on are sums of classes that are known to have fewer than k rows (`pool_small`).
     """
     classes, kinds = counts.shape[1], covered.shape[0]
     depths = steps[:, 0].max() + 1
@@ -213,8 +251,41 @@ def block_costs(
                             lack += spares[leaves[entry], c] - counts[leaves[entry], c] * losses[entry]
                         total += max(0.0, lack)
                 elif squares:
-                    total += rows * max(rows, k)
+                    total += rows * (max(rows, k) if c < large else k)
         costs[block] = total
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def square_costs(
+    counts: Floats, covers: Floats, large: int, steps: Longs, k: float, penalty: float, costs: Floats
+) -> None:
+    """Fill `costs` as `block_costs` does with squares and no sensitive values: the loop that most of a proof is spent
+    in, written so that several classes are done at once.
+
+    Numbers of rows are whole, and their sums far below 2^53, so they may be added up in any order.
+    """
+    classes = counts.shape[1]
+    most_penalty = min(penalty, 1e300)  # 0 rows times infinity would be no number
+    depths = steps[:, 0].max() + 1
+    here, most = np.zeros((depths + 1, classes)), np.zeros((depths + 1, classes))
+    for step in range(len(steps)):
+        depth, row, block = steps[step]
+        rows, reach, into, over = counts[row], covers[row], here[depth + 1], most[depth + 1]
+        before, reached = here[depth], most[depth]
+        if depth == 0:
+            before[:] = 0.0
+            reached[:] = 0.0
+        total = 0.0
+        for c in range(large):
+            number, cover = rows[c] + before[c], reach[c] + reached[c]
+            into[c], over[c] = number, cover
+            each = most_penalty if cover < k else (number if number > k else k)
+            total += number * each
+        for c in range(large, classes):
+            number, cover = rows[c] + before[c], reach[c] + reached[c]
+            into[c], over[c] = number, cover
+            total += number * (most_penalty if cover < k else k)
+        costs[block] = total if total < 1e300 else np.inf
 
 
 @njit(cache=True, nogil=True)

@@ -68,8 +68,8 @@ class ItemEvidence:
         """How many rows show each node."""
         baskets = self.baskets
         owners = np.repeat(np.arange(len(baskets.weights)), np.diff(baskets.starts))
-        pairs = np.unique(owners * len(self.tree.labels) + self.nodes[baskets.items])
-        owners, nodes = np.divmod(pairs, len(self.tree.labels))
+        pairs = np.sort(owners * len(self.tree.labels) + self.nodes[baskets.items])
+        owners, nodes = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], len(self.tree.labels))
         return sum_by(nodes, baskets.weights[owners], len(self.tree.labels))
 
     @cached_property

@@ -12,6 +12,7 @@ from ringfence.item_plan import ItemPlan
 from ringfence.plan import GlobalPlan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
+from ringfence.ring_plan import RingPlan
 from ringfence.spec import FanoutHierarchy, Spec
 
 
@@ -26,7 +27,9 @@ class Point:
 def promises(spec: Spec) -> Iterator[Point]:
     """Yield what the models that were asked for promise."""
     privacy = spec.privacy
-    if privacy.k is not None and spec.of_role("quasi"):
+    if spec.has_rings:
+        yield from _of_rings(spec)
+    elif privacy.k is not None and spec.of_role("quasi"):
         yield Point(
             "k-anonymity",
             f"Every class has at least {some(privacy.k, 'row')}. So whoever knows all quasi-identifiers of a person"
@@ -34,7 +37,7 @@ def promises(spec: Spec) -> Iterator[Point]:
             " prefer one of them. This is about which row is whose; it says nothing about what these rows have in"
             " common.",
         )
-    if privacy.l is not None:
+    if privacy.l is not None and not spec.has_rings:
         yield Point(
             f"l-diversity of {joined(_diverse(spec))}",
             "In every class the sensitive values are varied, so that knowing somebody's class does not give the value"
@@ -67,7 +70,25 @@ def promises(spec: Spec) -> Iterator[Point]:
         )
 
 
-def limits(spec: Spec, plan: GlobalPlan | GroupPlan | ItemPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Point]:
+def _of_rings(spec: Spec) -> Iterator[Point]:
+    """Yield what a draw promises."""
+    yield Point(
+        "Rings",
+        "Whoever knows all quasi-identifiers of everybody, and the whole method, but not the draw, takes each of the"
+        " rows that the ring gives a person to be that person's with the same probability: one over their number, which"
+        " is at least k. This holds as long as the draw is not known, and for one release.",
+    )
+    if spec.privacy.l is not None:
+        yield Point(
+            f"l-diversity of {joined(_diverse(spec))}",
+            "All rows of a ring have different sensitive values, and which rows make it up tells nothing about where"
+            " these lie. So no value of a person has a probability above 1/l, for the same adversary.",
+        )
+
+
+def limits(
+    spec: Spec, plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, uniform: Mapping[str, Uniformity]
+) -> Iterator[Point]:
     """Yield what this release does not promise."""
     classes = "class" if spec.of_role("quasi") else "set of baskets that fit"
     if spec.of_role("quasi"):
@@ -85,6 +106,12 @@ def limits(spec: Spec, plan: GlobalPlan | GroupPlan | ItemPlan, uniform: Mapping
             "Suppressed rows",
             f"How many rows are {'masked' if plan.masked else 'missing'} is published"
             f" ({some(plan.suppressed_rows, 'row')}), and absence can tell something, too.",
+        )
+    if spec.has_rings:
+        yield Point(
+            "Known rows",
+            "Whoever knows which rows some people carry can rule out assignments, and learns more about the others of"
+            " their rings than he would in a group of rows that are all alike.",
         )
     as_they_are = spec.of_role("sensitive", "insensitive")
     unlisted = ["columns without a role"] if spec.data.unlisted == "publish" else []

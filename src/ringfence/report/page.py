@@ -25,6 +25,7 @@ from ringfence.report.published import Bools, Published, published
 from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
+from ringfence.ring_plan import RingPlan
 from ringfence.search.boundaries import explain_suppression
 from ringfence.search.methods import Decision, least_values, row_limit
 from ringfence.spec import Spec
@@ -88,7 +89,8 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     largest = max(int(census.weights.max()), int(released.sizes.max()), k)
     title = _size_title(released)
     before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.weights, released.sizes))
-    drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
+    if not spec.has_rings:
+        drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
     title = _loss_title(drawn.losses)
     drawn.add("losses", title, plots.losses(drawn.losses, title))
     if any(pair.before >= CLEAR for pair in drawn.pairs):
@@ -218,6 +220,7 @@ def render(
             "alone_after": int((released.sizes == 1).sum()),
         },
         groups=_groups(plan, released),
+        rings=_rings(plan),
         failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) else None,
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
@@ -268,15 +271,22 @@ def versions() -> dict[str, str]:
     }
 
 
-def _groups(plan: GlobalPlan | GroupPlan, released: Published) -> dict[str, Any] | None:
+def _groups(plan: GlobalPlan | GroupPlan | RingPlan, released: Published) -> dict[str, Any] | None:
     """Return how many groups there are and what sizes they have, where rows were grouped."""
-    if isinstance(plan, GlobalPlan):
+    if not isinstance(plan, GroupPlan):
         return None
     sizes = np.bincount([group for _, group, _ in plan.entries], released.weights)
     return {"count": plan.groups, "least": int(sizes.min()), "half": int(np.median(sizes)), "most": int(sizes.max())}
 
 
-def _explanation(census: Census, plan: GlobalPlan | GroupPlan, spec: Spec) -> list[str]:
+def _rings(plan: GlobalPlan | GroupPlan | RingPlan) -> dict[str, int] | None:
+    """Return how many rings there are and what sizes they have, where rows were put into rings."""
+    if not isinstance(plan, RingPlan):
+        return None
+    return {"count": len(plan.rings), "least": min(plan.rings), "most": max(plan.rings), "width": plan.width}
+
+
+def _explanation(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> list[str]:
     """Say which rows boundaries cost, and what other boundaries would change, where groups keep within them."""
     bounded = any((quasi.hierarchy.ceilings != quasi.hierarchy.root).any() for quasi in census.quasi)
     if isinstance(plan, GlobalPlan) or not bounded:
@@ -285,7 +295,7 @@ def _explanation(census: Census, plan: GlobalPlan | GroupPlan, spec: Spec) -> li
     return list(explain_suppression(census, k=spec.privacy.k or 1, least_values=least).sentences)
 
 
-def _fate(plan: GlobalPlan | GroupPlan, spec: Spec) -> str:
+def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:
     """Say what became of the suppressed rows."""
     if plan.masked:
         return "Suppressed rows stay in the release, with * in every quasi-identifier."
@@ -294,7 +304,7 @@ def _fate(plan: GlobalPlan | GroupPlan, spec: Spec) -> str:
     return "Suppressed rows left the release."
 
 
-def _done(census: Census, plan: GlobalPlan | GroupPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
+def _done(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
     """Return for each quasi-identifier what became of it."""
     return [
         {
@@ -317,7 +327,7 @@ def _recoding(quasi: Quasi, column: ColumnPlan | GroupColumn, spec: Spec) -> str
     return f"level {column.level} of {quasi.hierarchy.height}"
 
 
-def _answers(workload: Workload, plan: GlobalPlan | GroupPlan, census: Census) -> list[dict[str, Any]]:
+def _answers(workload: Workload, plan: GlobalPlan | GroupPlan | RingPlan, census: Census) -> list[dict[str, Any]]:
     """Return the errors of the queries by what they ask about."""
     hidden = np.flatnonzero([_hidden(plan.columns[name]) for name in census.names])
     lost = workload.asked[:, hidden].sum(axis=1) > 0

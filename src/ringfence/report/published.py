@@ -9,9 +9,11 @@ import numpy.typing as npt
 from ringfence.census import Census, Floats, Longs, Sensitive
 from ringfence.covers import Covers, Shown
 from ringfence.group_plan import GroupPlan
+from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.metrics import general_loss
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.recoding import by_labels
+from ringfence.ring_plan import RingPlan
 
 Bools = npt.NDArray[np.bool_]
 MASK = "*"
@@ -77,8 +79,14 @@ class Published:
         return [each.part for each in self.beside]
 
 
-def published(census: Census, plan: GlobalPlan | GroupPlan) -> Published:
-    """Return what a plan makes of a census."""
+def published(census: Census, plan: GlobalPlan | GroupPlan | RingPlan) -> Published:
+    """Return what a plan makes of a census.
+
+    Who carries which slot of a ring is drawn anew here, and the same in every report: what is told of a release does
+    not depend on its own draw, which nobody may know.
+    """
+    if isinstance(plan, RingPlan):
+        plan = plan.drawn(new_stream(secret_key("report", 0)))
     return _grouped(census, plan) if isinstance(plan, GroupPlan) else _recoded(census, plan)
 
 

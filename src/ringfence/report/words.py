@@ -74,7 +74,7 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
     lines = [_k(spec, verdict)] if spec.of_role("quasi") else []
-    lines += [_l(part, of_l.get((part.of, part.kind, part.c))) for part in diversities]
+    lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec.has_rings) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
     lines += [_t(part, of_t.get((part.of, part.distance))) for part in closenesses]
@@ -96,7 +96,13 @@ def _found(letter: str, value: float | None) -> str:
 def _k(spec: Spec, verdict: Verdict) -> Kept:
     k = int(verdict.measured["k"])
     asked = "nothing" if spec.privacy.k is None else f"k = {spec.privacy.k:,}"
-    if k <= 1:
+    if spec.has_rings:
+        meaning = (
+            f"Whoever knows all quasi-identifiers of everybody, and how the release was made, finds {k:,} rows for a"
+            f" person, each of which is that person's with a probability of 1/{k:,}, as long as he does not know the"
+            " draw."
+        )
+    elif k <= 1:
         meaning = "Some rows are alone in their class: whoever knows their values finds them."
     else:
         meaning = (
@@ -120,9 +126,11 @@ def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:
     return Kept(f"k^m = {spec.privacy.k:,}^{m} of “{spec.items}”", f"k = {int(least):,}, m = {size}", meaning)
 
 
-def _l(part: Diversity, value: float | None) -> Kept:
+def _l(part: Diversity, value: float | None, rings: bool) -> Kept:
     name, least = f"“{part.of}”", number(part.value if value is None else value)
     match part.kind:
+        case "distinct" if rings:
+            meaning = f"To whoever does not know the draw, no value of {name} has a probability above 1/{least}."
         case "distinct":
             meaning = f"Every class has at least {least} different values of {name}."
         case "entropy":

@@ -19,7 +19,15 @@ import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
 from ringfence.hierarchy import Ints
-from ringfence.kernels.boxes import block_costs, classes_of, covers_of, gather, gather_masks
+from ringfence.kernels.boxes import (
+    block_costs,
+    classes_of,
+    covers_of,
+    gather,
+    gather_masks,
+    pool_small,
+    square_costs,
+)
 from ringfence.metrics import Loss
 from ringfence.models import DistinctDiversity, KAnonymity, Promise
 from ringfence.search.boxes import Box
@@ -153,10 +161,11 @@ class Bounder:
         """Return what all recodings in some boxes cost at least, and the state of the eliminated attribute for that."""
         terms = self.terms
         member, first, counts, masks = self._united(contexts, boxes)
-        covers, covered = counts, masks
+        covers, covered, large = counts, masks, counts.shape[1]
         if not all(box.complete for box in boxes):
-            covers, covered = np.empty_like(counts), np.empty_like(masks)
             tables, partly = self._covers(boxes)
+            large, member, first, counts, masks = self._pooled(contexts, tables, member, first, counts, masks)
+            covers, covered = np.empty_like(counts), np.empty_like(masks)
             covers_of(contexts.codes[first], tables, partly, self._fields, counts, masks, covers, covered)
         doomed = counts.sum(axis=0)[covers.sum(axis=0) < terms.promise.least].sum()
         if doomed > terms.limit:
@@ -165,12 +174,15 @@ class Bounder:
         if not terms.squares:
             base, spares = self._cells(contexts, boxes, member, counts)
         costs = np.empty(len(self.program.members))
-        united = self.program.united
-        block_costs(
-            united(counts), united(covers), self._united_masks(covered), spares,
-            self.program.steps, self._starts, self._leaves, self._losses, self._own,
-            terms.promise.least, self._least, terms.penalty, terms.squares, costs,
-        )  # fmt: skip
+        united, least = self.program.united, terms.promise.least
+        if terms.squares and not len(self._least):
+            square_costs(united(counts), united(covers), large, self.program.steps, float(least), terms.penalty, costs)
+        else:
+            block_costs(
+                united(counts), united(covers), self._united_masks(covered), spares,
+                self.program.steps, self._starts, self._leaves, self._losses, self._own,
+                large, least, self._least, terms.penalty, terms.squares, costs,
+            )  # fmt: skip
         cost, state = self.program.solve(costs)
         return base + cost, state
 
@@ -186,6 +198,22 @@ class Bounder:
         masks = np.empty((*contexts.masks.shape[:2], classes), np.uint64)
         gather_masks(contexts.masks, member, masks)
         return member, first[:classes], counts, masks
+
+    def _pooled(
+        self, contexts: Contexts, tables: Longs, member: Longs, first: Longs, counts: Floats, masks: Masks
+    ) -> tuple[int, Longs, Longs, Floats, Masks]:
+        """Return classes with those united that cost the same together as one by one (`kernels.boxes.pool_small`).
+
+        Under a loss for each cell, that is so of classes of any size: a row costs the same however many it is among.
+        """
+        small = float(self.terms.promise.least) if self.terms.squares else inf
+        pool, chosen = np.empty(len(first), np.int64), np.empty(len(first), np.int64)
+        large, size = pool_small(contexts.codes[first], tables, self._fields, counts, small, pool, chosen)
+        pooled = np.empty((len(counts), size))
+        gather(counts, pool, pooled)
+        seen = np.empty((*masks.shape[:2], size), np.uint64)
+        gather_masks(masks, pool, seen)
+        return large, pool[member], first[chosen[:size]], pooled, seen
 
     def _united_masks(self, masks: Masks) -> Masks:
         if not len(masks):

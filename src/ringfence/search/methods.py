@@ -16,19 +16,26 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.group_plan import GroupPlan, group_plan
 from ringfence.groups import Groups
 from ringfence.item_plan import ItemPlan
+from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, measure, measure_groups, metric
 from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
+from ringfence.ring_plan import RingPlan
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
+from ringfence.search.local import local
+from ringfence.search.mondrian import mondrian
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
+from ringfence.search.ring import Rings, cover_slots, ring_plan, rings_by_quasi_identifiers
+from ringfence.search.ring_diversity import ring_width, rings_as_printed, rings_of_different_values
 from ringfence.spaces import Space
-from ringfence.spec import Spec
+from ringfence.spec import Diversity, Spec
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class Decision:
     `basket` is what was decided on baskets, where rows have them. With the method `itemsets`, its plan is the plan.
     """
 
-    plan: GlobalPlan | GroupPlan | ItemPlan
+    plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan
     search: SearchResult | None
     metrics: dict[str, float]
     basket: BasketDecision | None = None
@@ -48,7 +55,7 @@ class Decision:
         return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
 
     @property
-    def row_plan(self) -> GlobalPlan | GroupPlan:
+    def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
         """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
         assert not isinstance(self.plan, ItemPlan), "an item plan is not about quasi-identifiers"
         return self.plan
@@ -133,11 +140,135 @@ def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
     return groups_decision(census, spec, found.groups, found.search)
 
 
-def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
+def _hilbert(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Neighbours on a Hilbert curve, in groups that lose least along it."""
+    groups, result = hilbert(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _mondrian(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """The table cut at medians, as long as both halves satisfy the models."""
+    groups = mondrian(
+        census,
+        promise(spec, census, room=census.rows),
+        relaxed=spec.method.relaxed,
+        representation=spec.method.shown_as,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return groups_decision(census, spec, groups, None)
+
+
+def _local(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Groups that lose as little as effort can make them."""
+    groups, result = local(
+        census,
+        k=spec.privacy.k or 1,
+        least_values=[least_values(spec, part.name) for part in census.sensitive],
+        representation=spec.method.shown_as,
+        effort=spec.method.effort,
+        seed=spec.method.seed or 0,
+        limit=row_limit(spec, census.rows),
+        watch=watch,
+    )
+    return _measured(groups_decision(census, spec, groups, result))
+
+
+def _measured(decision: Decision) -> Decision:
+    """Let a search report the loss as it is measured, where it went by one that differs a little (`search.spans`)."""
+    assert decision.search is not None
+    return replace(decision, search=replace(decision.search, cost=decision.metrics["glm"]))
+
+
+def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
     """Turn groups into a plan that publishes them in the representation that is asked for."""
     shown = cover_groups(census, groups, spec.method.shown_as)
     plan = group_plan(census, groups, shown, _complete_columns(census, spec), self_contained(spec).dumps())
     return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
+
+
+def _ring(census: Census, spec: Spec, watch: Watch) -> Decision:
+    """Rings of rows, each row under a value that covers just as many rows as are asked for."""
+    method, limit = spec.method, row_limit(spec, census.rows)
+    protected = spec.diversities()
+    if protected:
+        rings = _diverse_rings(census, spec, protected[0], limit)
+    else:
+        rings = rings_by_quasi_identifiers(
+            census,
+            k=spec.privacy.k or 1,
+            partition="lexicographic" if method.parted == "lexicographic" else "whole",
+            groups=_groups_under(census, spec, watch),
+            order=method.order,
+            max_ring=method.max_ring,
+            cut=not method.homogeneous or method.parted == "whole",
+            representation=method.shown_as,
+            limit=limit,
+        )
+    if method.homogeneous:
+        return groups_decision(census, spec, rings.as_groups(), _unbounded(census, spec, rings.as_groups(), watch))
+    slots = cover_slots(census, rings, method.shown_as)
+    metrics = measure_groups(census, spec, slots.sizes, slots.shown)
+    for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
+        del metrics[name]
+    plan = ring_plan(census, rings, slots, _complete_columns(census, spec), self_contained(spec).dumps())
+    return Decision(plan, _found(metrics["gcp"], len(rings.starts) - 1, watch), metrics)
+
+
+def _groups_under(census: Census, spec: Spec, watch: Watch) -> Groups | None:
+    """Return the groups of another method that rings are to lie within, by quasi-identifiers alone; None for none."""
+    k, limit, alike = spec.privacy.k or 1, row_limit(spec, census.rows), [1] * len(census.sensitive)
+    shown = spec.method.shown_as
+    match spec.method.parted:
+        case "cluster":
+            return cluster(census, k=k, least_values=alike, limit=limit, watch=watch).groups
+        case "hilbert":
+            return hilbert(census, k=k, least_values=alike, representation=shown, limit=limit, watch=watch)[0]
+        case "mondrian":
+            models = promise(spec, census, room=census.rows)
+            return mondrian(census, models, relaxed=False, representation=shown, limit=limit, watch=watch)
+        case "local":
+            effort, seed = spec.method.effort, spec.method.seed or 0
+            return local(
+                census,
+                k=k,
+                least_values=alike,
+                representation=shown,
+                effort=effort,
+                seed=seed,
+                limit=limit,
+                watch=watch,
+            )[0]
+    return None
+
+
+def _diverse_rings(census: Census, spec: Spec, asked: Diversity, limit: int) -> Rings:
+    """Rings in which the values of a sensitive attribute differ."""
+    attribute, l = [part.name for part in census.sensitive].index(asked.of or ""), int(asked.value)  # noqa: E741
+    stream = new_stream(secret_key("split", spec.method.seed))
+    if spec.method.paper_diversity:
+        return rings_as_printed(census, attribute, l=l, limit=limit, stream=stream)
+    width = ring_width(spec.privacy.k, l)
+    return rings_of_different_values(
+        census, attribute, width=width, order=spec.method.order, limit=limit, stream=stream
+    )
+
+
+def _unbounded(census: Census, spec: Spec, groups: Groups, watch: Watch) -> SearchResult:
+    shown = cover_groups(census, groups, spec.method.shown_as)
+    return _found(measure_groups(census, spec, groups.sizes, shown)["gcp"], groups.count, watch)
+
+
+def _found(cost: float, parts: int, watch: Watch) -> SearchResult:
+    """Return the result of a search that says nothing about what others could find."""
+    return SearchResult(cost=cost, optimal=cost == 0, bound=0.0, nodes=parts, pruned=0, seconds=watch.seconds)
 
 
 def least_values(spec: Spec, name: str) -> int:
@@ -156,6 +287,10 @@ METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
     "optimal": _optimal,
     "levels": _levels,
     "cluster": _cluster,
+    "ring": _ring,
+    "hilbert": _hilbert,
+    "mondrian": _mondrian,
+    "local": _local,
 }
 
 

@@ -42,6 +42,8 @@ class Program:
 
     def united(self, counts: Floats) -> Floats:
         """Return counts by leaf with a row for each sum added."""
+        if not self.sums:
+            return counts
         rows = list(counts)
         for parts in self.sums:
             rows.append(sum((rows[part] for part in parts[1:]), rows[parts[0]]))

@@ -57,12 +57,12 @@ class Watch:
             words.append(f"at least {bound:,.6g}, gap {max(0.0, 1 - bound / best):.1%}")
         self.listener(", ".join(words))
 
-    def advance(self, done: int, total: int, what: str) -> None:
+    def advance(self, done: int, total: int, what: str, best: float | None = None) -> None:
         """Count what has been done of something that is known to be so much, and report now and then."""
         self.nodes += done
         if self.listener is not None and self.seconds - self._reported > REPORT_EVERY:
             self._reported = self.seconds
-            self.listener(f"{self.nodes:,} of {total:,} {what}")
+            self.listener(f"{self.nodes:,} of {total:,} {what}" + ("" if best is None else f", loss {best:.5f}"))
 
     def expired(self) -> bool:
         """Whether the time is up; never before the first node, so that there is something to say."""

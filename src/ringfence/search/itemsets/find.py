@@ -172,6 +172,5 @@ def _refuse_impossible(tree: ItemTree, supports: Supports, k: int, m: int) -> No
         labels = listed(repr(tree.hierarchy.labels[node] or MISSING) for node in rare.nodes)
         raise Unsatisfiable(
             f"the boundary of {baskets.name!r} is too low for k = {k} and m = {m}: even where everything is generalized"
-            f" as far as it allows, {labels} would stand together in only {rare.support}"
-            f" row{'s' * (rare.support != 1)}"
+            f" as far as it allows, only {rare.support} row{'s' * (rare.support != 1)} would show {labels}"
         )

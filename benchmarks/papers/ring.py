@@ -1,0 +1,135 @@
+"""Figs. 9 to 13 of Wong, Mamoulis and Cheung: rings and the same groups published alike, beside our own rings.
+
+Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, section 7.
+The page is docs/papers/ring. Rivals of other methods (HR, HS, AT) are not there yet.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.data import CENSUS, all_adult, count, resampled_census
+from benchmarks.papers.pages import Page, Row
+from benchmarks.papers.ring_charts import draw_curves
+from ringfence.census import Census
+from ringfence.covers import cover_groups
+from ringfence.kernels.matchings import draw_rings
+from ringfence.kernels.secret import new_stream, secret_key
+from ringfence.metrics import measure_groups
+from ringfence.search.ring import Rings, cover_slots, rings_by_quasi_identifiers
+from ringfence.spec import Spec
+
+ADULT = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]
+SIZES = [100_000, 200_000, 300_000, 400_000, 500_000]
+DIMENSIONS = [2, 3, 4, 5, 6, 7]
+KS = [2, 4, 6, 8, 10, 20, 40, 60, 80, 100]
+ROWS, DIMENSION, K = 100_000, 3, 10
+"""The paper's defaults."""
+
+
+def measure(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the figures of every experiment, and write them to the page with their pictures."""
+    page = Page("ring")
+    people, adults = resampled_census(folder, max(SIZES)), all_adult(folder)
+    made: dict[str, list[dict[str, Any]]] = {}
+    for name, questions in (
+        ("figure-9", [(people.slice(0, rows), CENSUS[:DIMENSION], K) for rows in SIZES]),
+        ("figure-10", [(people.slice(0, ROWS), CENSUS[:d], K) for d in DIMENSIONS]),
+        ("figure-11", [(adults, ADULT[:d], K) for d in DIMENSIONS]),
+        ("figure-12", [(people.slice(0, ROWS), CENSUS[:DIMENSION], k) for k in KS]),
+        ("figure-13", [(adults, ADULT[:4], k) for k in KS]),
+    ):
+        made[name] = []
+        for row in page.table(name, _curves(questions)):
+            made[name].append(row)
+            yield row
+    draw(page, made)
+
+
+def draw(page: Page, made: Mapping[str, Sequence[Row]]) -> None:
+    """Draw the figures from the tables."""
+    titles = {
+        "figure-9": ("Fig. 9: Census, more rows", "Three quasi-identifiers, k = 10."),
+        "figure-10": ("Fig. 10: Census, more attributes", "100,000 rows, k = 10."),
+        "figure-11": ("Fig. 11: Adult, more attributes", "32,561 rows, k = 10."),
+        "figure-12": ("Fig. 12: Census, larger k", "100,000 rows, three quasi-identifiers."),
+        "figure-13": ("Fig. 13: Adult, larger k", "32,561 rows, four quasi-identifiers."),
+    }
+    for name, (title, legend) in titles.items():
+        over = next(key for key in ("rows", "attributes", "k") if len({row[key] for row in made[name]}) > 1)
+        page.picture(name, draw_curves(made[name], over), title, f"{legend} Left the loss, right the time.")
+
+
+def _curves(questions: Sequence[tuple[pa.Table, list[str], int]]) -> Iterator[Row]:
+    """Yield a row for each method and question."""
+    for table, names, k in questions:
+        census = _census(table, names)
+        for method, work in METHODS.items():
+            yield {
+                "method": method,
+                "rows": census.rows,
+                "attributes": len(names),
+                "k": k,
+                **work(census, k),
+            }
+
+
+def _census(table: pa.Table, names: list[str]) -> Census:
+    """Count rows; every value is one of its own, ages in their order and all others by name."""
+    spec = _spec(names)
+    return count(table.select(names), spec)
+
+
+def _spec(names: Sequence[str]) -> Spec:
+    return Spec(
+        attributes={name: {"role": "quasi", "order": "numeric" if name == "age" else "lexical"} for name in names},
+        privacy={"k": K},
+    )
+
+
+def _homogeneous(census: Census, k: int) -> Row:
+    """HP: the paper's groups, each published alike."""
+    start = time.process_time()
+    rings = rings_by_quasi_identifiers(census, k=k, partition="lexicographic", order="lexicographic", cut=False)
+    groups = rings.as_groups()
+    shown = cover_groups(census, groups, "set")
+    seconds = time.process_time() - start
+    return _figures(measure_groups(census, _spec(census.names), groups.sizes, shown)["gcp"], seconds, rings)
+
+
+def _as_printed(census: Census, k: int) -> Row:
+    """NH: a ring in each of the paper's groups, drawn by the paper's backtracking."""
+    return _drawn(census, k, by_walks=False, partition="lexicographic", order="lexicographic", cut=False)
+
+
+def _ours(census: Census, k: int) -> Row:
+    """Rings along a Gray-like order, cut where they lose least, drawn by random walks."""
+    return _drawn(census, k, by_walks=True)
+
+
+def _drawn(census: Census, k: int, *, by_walks: bool, **options: Any) -> Row:
+    start = time.process_time()
+    rings = rings_by_quasi_identifiers(census, k=k, **options)
+    slots = cover_slots(census, rings, "set")
+    carrier = np.empty(len(rings.order), np.int64)
+    draw_rings(rings.starts, k, new_stream(secret_key("experiment")), by_walks, carrier)
+    seconds = time.process_time() - start
+    return _figures(measure_groups(census, _spec(census.names), slots.sizes, slots.shown)["gcp"], seconds, rings)
+
+
+def _figures(gcp: float, seconds: float, rings: Rings) -> Row:
+    sizes = np.diff(rings.starts)
+    return {
+        "gcp": f"{gcp:.6f}",
+        "seconds": round(seconds, 3),
+        "groups": len(sizes),
+        "mean size": round(float(sizes.mean()), 1),
+        "largest": int(sizes.max()),
+    }
+
+
+METHODS: dict[str, Callable[[Census, int], Row]] = {"HP": _homogeneous, "NH": _as_printed, "ring": _ours}

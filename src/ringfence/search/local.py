@@ -1,0 +1,194 @@
+"""Local: groups of rows that lose as little as we can make them, whatever values they have in common.
+
+A good order of the tuples is cut into groups where that loses least; then rows change groups until little is left to
+gain. Everything up to the cut depends on quasi-identifiers only.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ringfence.census import Census, Longs
+from ringfence.covers import Representation
+from ringfence.groups import Groups
+from ringfence.hierarchy import Ints
+from ringfence.kernels import annealing as kernels
+from ringfence.kernels.spans import Space
+from ringfence.search.lineup import Lineup, line_up, request
+from ringfence.search.orders import gray_order, improved_order, neighbours
+from ringfence.search.progress import SearchResult, Watch
+from ringfence.search.spans import space_of
+
+EFFORTS = {"fast": 0, "good": 2_000, "best": 20_000}
+"""How many changes are tried for each row, times the usual size of groups."""
+
+SLICES = 64
+HOT, COLD = 0.05, 0.004
+"""At first and in the end, changes that add these shares of what a group costs are accepted now and then."""
+
+SIZE_WEIGHT = 1e-5
+"""What a group of s rows costs beside its loss, times s²: little enough to decide among equal losses only."""
+
+
+def local(
+    census: Census,
+    *,
+    k: int,
+    least_values: Sequence[int] = (),
+    representation: Representation = "set",
+    effort: str = "good",
+    seed: int = 0,
+    limit: int = 0,
+    watch: Watch | None = None,
+) -> tuple[Groups, SearchResult]:
+    """Return groups of at least k rows with enough sensitive values that lose as little as effort can make them.
+
+    Tuples are put into a Gray-like order, which is made shorter by moving runs of them next to near ones (`orders`),
+    and cut where that loses least, by dynamic programming (`kernels.cutting`). Then rows change groups at random,
+    towards near ones, while ever fewer changes for the worse are accepted (`kernels.annealing`). The best groups
+    seen are returned. How long that takes is budgeted in changes, not in seconds: the same seed gives the same groups.
+
+    Parameters
+    ----------
+    census
+        What was counted.
+    k
+        The least number of rows of a group.
+    least_values
+        For each sensitive attribute of the census, the least number of different values in a group: all p, or l in one.
+    representation
+        How groups are published, and so what they lose.
+    effort
+        "fast" (only the order and the cut), "good" or "best".
+    seed
+        For the changes.
+    limit
+        How many rows may be suppressed: those that no method could publish within the boundaries are, and no others.
+    watch
+        Told how far the search is. When its time is up, the best groups so far are returned.
+
+    Raises
+    ------
+    Unsatisfiable
+        If more than `limit` rows, or all, would have to be suppressed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from ringfence.census import take_census
+    >>> from ringfence.spec import Spec
+    >>> age = {"role": "quasi", "order": "numeric"}
+    >>> counted = pa.table({"age": [20, 21, 29, 30, 31, 60, 61], "rows": [1] * 7})
+    >>> groups, search = local(take_census(counted, Spec(attributes={"age": age}), "rows"), k=2)
+    >>> groups.sizes.tolist(), round(search.cost, 3)
+    ([2, 3, 2], 0.035)
+
+    The dynamic program is that of Ghinita, Karras, Kalnis, Mamoulis: Fast Data Anonymization with Low Information Loss
+    (VLDB 2007), section 4, over several attributes and for sets as well. The rest is ours.
+    """
+    watch = watch or Watch()
+    asked = request(census, k=k, least_values=least_values, limit=limit)
+    space = space_of(census, representation)
+    order = gray_order(census)
+    order = order[np.argsort(asked.blocks[order], kind="stable")]
+    found = neighbours(census, space, asked.blocks)
+    line = line_up(asked, improved_order(space, order, found))
+    homes = line.cut(space, SIZE_WEIGHT)
+    if asked.looked_at:
+        homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
+    loss, steps = line.loss(space, homes), 0
+    if EFFORTS[effort] and loss > 0:
+        annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
+        steps = annealer.steps(EFFORTS[effort])
+        homes = annealer.run(steps, watch)
+        loss = line.loss(space, homes)
+    cost = (loss + asked.suppressed) / census.rows
+    return line.groups(homes), SearchResult(
+        cost=cost,
+        optimal=loss == 0,
+        bound=cost if loss == 0 else asked.suppressed / census.rows,
+        nodes=steps,
+        pruned=0,
+        seconds=watch.seconds,
+    )
+
+
+def with_itself(near: Ints, weights: Longs) -> Ints:
+    """Put each tuple of several rows first among its neighbours: its rows are near each other."""
+    moved = near.copy()
+    several = np.flatnonzero(weights > 1)
+    moved[several, 1:] = near[several, :-1]
+    moved[several, 0] = several
+    return moved
+
+
+class Annealer:
+    """Rows in groups that may change: all but those of groups too large to be worth it."""
+
+    def __init__(self, line: Lineup, space: Space, homes: Longs, near: Ints, seed: int) -> None:
+        asked = line.asked
+        self._line, self._space, self._homes = line, space, homes
+        self._asked = kernels.Asked(asked.k, asked.least, SIZE_WEIGHT)
+        usual = max(asked.k, int(asked.least.max(initial=1)))
+        self._usual, capacity = usual, 2 * usual - 1
+        sizes = np.bincount(homes)
+        self._rows = np.flatnonzero(sizes[homes] <= capacity)
+        self._rows = self._rows[np.argsort(line.tuples[self._rows], kind="stable")]
+        tuples = line.tuples[self._rows]
+        self.people = kernels.People(
+            tuples,
+            line.values[self._rows],
+            np.searchsorted(tuples, np.arange(len(near) + 1)).astype(np.int64),
+            near,
+        )
+        self.places = self._placed(np.unique(homes[self._rows], return_inverse=True)[1].astype(np.int32), capacity)
+        values = int(asked.first_value[-1])
+        self._room = kernels.new_scratch(space, values, capacity + 1)
+        self._state = np.array([np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)])
+
+    def _placed(self, homes: Ints, capacity: int) -> kernels.Places:
+        """Return who is where. There are never more groups than rows would fill with k each."""
+        count, most = int(homes.max(initial=-1)) + 1, len(homes) // self._asked.k
+        by = np.argsort(homes, kind="stable")
+        sizes = np.bincount(homes, minlength=most)
+        begins = np.cumsum(sizes) - sizes
+        slots = np.empty(len(homes), np.int32)
+        slots[by] = np.arange(len(homes)) - np.repeat(begins, sizes)
+        members = np.full((most, capacity), kernels.NOBODY, np.int32)
+        members[homes, slots] = np.arange(len(homes))
+        places = kernels.Places(
+            homes, slots, members, sizes, np.zeros(most), np.arange(most, dtype=np.int32), np.zeros(1, np.int64)
+        )
+        places.spare[: most - count] = np.arange(count, most)
+        places.free[0] = most - count
+        kernels.weigh(self._space, self.people, places, kernels.new_scratch(self._space, 0, 1))
+        return places
+
+    def steps(self, effort: int) -> int:
+        """Return how many changes to try: fewer for large groups, in which each takes longer."""
+        return len(self._rows) * effort // (self._usual + 3)
+
+    @property
+    def cost(self) -> float:
+        """What all groups cost that may change."""
+        sizes = self.places.sizes
+        return float(sizes @ (self.places.losses + SIZE_WEIGHT * sizes))
+
+    def run(self, steps: int, watch: Watch) -> Longs:
+        """Try so many changes; return the group of each row in the best groups seen."""
+        places, rows = self.places, self._line.asked.census.rows
+        self.best_cost, best = self.cost, places.homes.copy()
+        scale = self.best_cost / max(1, int((places.losses > 0).sum()))
+        heats = scale * HOT * (COLD / HOT) ** (np.arange(SLICES + 1) / SLICES)
+        for hot, cold in zip(heats[:-1].tolist(), heats[1:].tolist(), strict=True):
+            if not len(self._rows) or watch.expired():
+                break
+            kernels.anneal(
+                self._space, self.people, places, self._asked, steps // SLICES, hot, cold, self._room, self._state
+            )
+            if self.cost < self.best_cost:
+                self.best_cost, best = self.cost, places.homes.copy()
+            watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
+        homes = self._homes + len(places.sizes)
+        homes[self._rows] = best
+        return homes

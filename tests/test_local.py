@@ -1,0 +1,270 @@
+"""Hilbert, Mondrian and local recoding against plain Python: losses, orders, cuts, and what their groups must have."""
+
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from groupings import cell_loss, cheapest_cut, group_loss, holds
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tables import Case, cases, count, with_parts
+
+from ringfence.census import Census
+from ringfence.covers import Representation, cover_groups
+from ringfence.errors import Unsatisfiable
+from ringfence.groups import Groups
+from ringfence.kernels.cutting import NEVER, last_starts
+from ringfence.kernels.hilbert import transpose_to_curve
+from ringfence.kernels.spans import distance, new_span, total_loss
+from ringfence.metrics import measure_groups
+from ringfence.models import promise
+from ringfence.search import local as searches
+from ringfence.search.hilbert import hilbert
+from ringfence.search.lineup import Lineup, line_up, request
+from ringfence.search.local import Annealer, local, with_itself
+from ringfence.search.mondrian import mondrian
+from ringfence.search.orders import gray_order, hilbert_order, improved_order, neighbours
+from ringfence.search.progress import Watch
+from ringfence.search.spans import space_of
+from ringfence.spec import Spec
+
+SHOWN: list[Representation] = ["set", "range", "hierarchy"]
+shown_as = st.sampled_from(SHOWN)
+small = st.integers(1, 3)
+
+
+def complete(case: Case) -> Case:
+    """The rows that miss no value: on a line, losses with a missing value are not GLM."""
+    whole = [row for row in case.rows() if None not in row.values()]
+    assume(whole)
+    return Case(pa.Table.from_pylist(whole, case.table.schema), case.spec)
+
+
+def lined_up(case: Case, k: int, least: int, order: Any = gray_order) -> Lineup | None:
+    """The rows of a case in some order, or None where there is no release."""
+    census = case.census
+    values = [least] * len(census.sensitive)
+    try:
+        asked = request(census, k=k, least_values=values, limit=census.rows)
+    except Unsatisfiable:
+        return None
+    return line_up(asked, order(census))
+
+
+def check(census: Census, groups: Groups, k: int, least: int) -> None:
+    """Every group has k rows, enough values, and rows of one ceiling only."""
+    assert (groups.sizes >= k).all()
+    combined = groups.combinations
+    for group in range(groups.count):
+        inside = groups.combination[groups.group == group]
+        values = [tuple(row) for row in combined.values[inside].tolist()]
+        assert all(len({row[s] for row in values}) >= least for s in range(len(combined.attributes)))
+        for a, quasi in enumerate(census.quasi):
+            assert len({*quasi.hierarchy.ceilings[census.codes[combined.tuples[inside], a]].tolist()}) == 1
+
+
+@given(case=cases(), representation=shown_as, data=st.data())
+def test_spans_lose_what_metrics_measure(case: Case, representation: Representation, data: st.DataObject) -> None:
+    case = complete(case)
+    line = lined_up(case, 1, 1)
+    assert line is not None
+    census, space = case.census, space_of(case.census, representation)
+    homes = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=len(line.tuples), max_size=len(line.tuples))))
+    homes += 4 * np.searchsorted(line.bounds, np.arange(len(homes)), side="right")  # no group crosses a block
+    loss = line.loss(space, np.array(homes, np.int64))
+    by_hand = sum(
+        group_loss(census, [tuple(census.codes[t]) for t in line.tuples[homes == home]], representation)
+        for home in homes.tolist()
+    )
+    assert loss == pytest.approx(float(by_hand))
+    groups = line.groups(np.array(homes, np.int64))
+    shown = cover_groups(census, groups, representation)
+    assert measure_groups(census, case.spec, groups.sizes, shown)["glm"] * census.rows == pytest.approx(loss)
+
+
+def test_more_values_than_a_word_has_bits() -> None:
+    values = [f"v{i:03}" for i in range(200)]
+    table = pa.table({"a": [*values, "v000"], "b": [*"xy" * 100, "x"]})
+    spec = Spec(attributes={name: {"role": "quasi", "hierarchy": "flat"} for name in ("a", "b")})
+    census = count(table, spec)
+    space = space_of(census, "set")
+    everything = np.arange(len(census.weights), dtype=np.int32)
+    assert total_loss(space, everything, np.array([0, len(everything)])) == pytest.approx(len(everything))
+    pair = np.array([0, 1], np.int32)
+    assert distance(space, 0, 1, new_span(space)) == pytest.approx((1 / 199 + 1) / 2)
+    assert total_loss(space, pair, np.array([0, 2])) == pytest.approx(1 / 199 + 1)
+
+
+@given(data=st.data(), k=st.integers(1, 4))
+def test_last_starts_are_the_last_that_suffice(data: st.DataObject, k: int) -> None:
+    least = data.draw(st.lists(st.integers(1, 3), max_size=2))
+    rows = data.draw(st.lists(st.tuples(*[st.integers(0, 2) for _ in least]), min_size=1, max_size=10))
+    values = np.array(rows, np.int32).reshape(len(rows), len(least)) + 3 * np.arange(len(least), dtype=np.int32)
+    starts = np.empty(len(rows) + 1, np.int64)
+    last_starts(values, np.arange(0, 3 * len(least) + 1, 3), k, np.array(least, np.int64), starts)
+    for j in range(len(rows) + 1):
+        assert starts[j] == max((i for i in range(j) if holds(rows[i:j], k, least)), default=NEVER)
+
+
+@given(case=cases(sensitive=1, max_rows=9), k=small, least=small, representation=shown_as)
+def test_no_cut_of_the_same_line_loses_less(case: Case, k: int, least: int, representation: Representation) -> None:
+    case = complete(case)
+    line = lined_up(case, k, least, hilbert_order)
+    if line is None:
+        return
+    census = case.census
+    homes = line.cut(space_of(census, representation), 0.0)
+    check(census, line.groups(homes), k, least)
+    assert (np.diff(homes) >= 0).all()
+    by_hand = 0.0
+    for first, stop in pairwise(line.bounds.tolist()):
+        rows = [tuple(census.codes[t]) for t in line.tuples[first:stop]]
+        values = [tuple(row) for row in line.values[first:stop].tolist()]
+        best = cheapest_cut(census, rows, values, k, line.asked.least.tolist(), representation)
+        assert best is not None
+        by_hand += float(best)
+    assert line.loss(space_of(census, representation), homes) == pytest.approx(by_hand)
+    if not line.asked.looked_at:
+        assert np.bincount(homes).max() <= 2 * k - 1
+
+
+@given(case=cases(sensitive=2), k=small, least=small)
+def test_gathered_groups_have_all_they_need(case: Case, k: int, least: int) -> None:
+    line = lined_up(case, k, least)
+    if line is None:
+        return
+    groups = line.groups(line.gather())
+    check(case.census, groups, k, least)
+    assert groups.sizes.sum() == case.census.rows - line.asked.suppressed
+
+
+@pytest.mark.parametrize(("dimensions", "bits"), [(1, 4), (2, 1), (2, 4), (3, 3), (4, 2)])
+def test_a_hilbert_curve_passes_every_point_step_by_step(dimensions: int, bits: int) -> None:
+    points = np.array(list(product(range(1 << bits), repeat=dimensions)), np.int64)
+    places = points.copy()
+    transpose_to_curve(places, bits)
+    digits = [(places[:, d] >> bit) & 1 for bit in reversed(range(bits)) for d in range(dimensions)]
+    number = sum(digit << shift for shift, digit in enumerate(reversed(digits)))
+    assert sorted(number.tolist()) == list(range(len(points)))
+    steps = np.abs(np.diff(points[np.argsort(number)], axis=0))
+    assert (steps.sum(axis=1) == 1).all()
+
+
+@given(sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_the_gray_order_of_all_tuples_takes_single_steps(sizes: list[int]) -> None:
+    rows = list(product(*[range(size) for size in sizes]))
+    names = [f"q{a}" for a in range(len(sizes))]
+    spec = Spec(attributes={name: {"role": "quasi", "order": "numeric"} for name in names})
+    census = count(pa.table({name: [row[a] for row in rows] for a, name in enumerate(names)}), spec)
+    ordered = census.codes[gray_order(census)].astype(np.int64)
+    assert sorted(map(tuple, ordered.tolist())) == rows
+    assert (np.abs(np.diff(ordered, axis=0)).sum(axis=1) == 1).all()
+
+
+@given(case=cases(), representation=shown_as)
+def test_orders_are_permutations_and_get_shorter(case: Case, representation: Representation) -> None:
+    census = case.census
+    space, asked = space_of(census, representation), request(census, k=1)
+    found = neighbours(census, space, asked.blocks)
+    span = new_span(space)
+
+    def length(order: Any) -> float:
+        return float(sum(distance(space, one, other, span) for one, other in pairwise(order.tolist())))
+
+    for t, (near, losses) in enumerate(zip(found.near.tolist(), found.losses.tolist(), strict=True)):
+        there = [other for other in near if other >= 0]
+        assert t not in there
+        assert len({*there}) == len(there)
+        assert losses == sorted(losses)
+        assert losses[: len(there)] == [distance(space, t, other, span) for other in there]
+        assert all(asked.blocks[other] == asked.blocks[t] for other in there)
+    for whole in (hilbert_order(census), gray_order(census)):
+        assert sorted(whole.tolist()) == list(range(len(census.weights)))
+        order = whole[np.argsort(asked.blocks[whole], kind="stable")]
+        shorter = improved_order(space, order, found)
+        assert sorted(shorter.tolist()) == sorted(order.tolist())
+        assert length(shorter) <= length(order) + 1e-9
+
+
+@given(case=cases(sensitive=1), k=small, least=small, seed=st.integers(0, 3), representation=shown_as)
+def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, representation: Representation) -> None:
+    line = lined_up(case, k, least)
+    if line is None:
+        return
+    census, space = case.census, space_of(case.census, representation)
+    found = neighbours(census, space, line.asked.blocks)
+    homes = line.cut(space, 0.0)
+    annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
+    before = annealer.cost
+    best = annealer.run(64 * 60, Watch())
+    check(census, line.groups(best), k, least)
+    places, people = annealer.places, annealer.people
+    for row, (home, slot) in enumerate(zip(places.homes, places.slots, strict=True)):
+        assert places.members[home, slot] == row
+    assert places.sizes.tolist() == np.bincount(places.homes, minlength=len(places.sizes)).tolist()
+    assert sorted(places.spare[: places.free[0]].tolist()) == np.flatnonzero(places.sizes == 0).tolist()
+    for g in np.flatnonzero(places.sizes).tolist():
+        inside = people.tuples[places.members[g, : places.sizes[g]]]
+        assert places.losses[g] * len(inside) == pytest.approx(
+            total_loss(space, inside, np.array([0, len(inside)])), abs=1e-9
+        )
+    if len(places.homes):
+        assert annealer.best_cost <= before
+
+
+@given(case=cases(sensitive=2), k=small, least=small, representation=shown_as)
+def test_local_groups_are_never_worse_than_the_cut(
+    case: Case, k: int, least: int, representation: Representation
+) -> None:
+    census = case.census
+    values = [least] * len(census.sensitive)
+
+    def search(effort: str, seed: int = 0) -> Any:
+        return local(
+            census, k=k, least_values=values, representation=representation, effort=effort, seed=seed, limit=census.rows
+        )
+
+    try:
+        fast, cut = search("fast")
+    except Unsatisfiable:
+        return
+    check(census, fast, k, least)
+    good, annealed = search("good", 5)
+    check(census, good, k, least)
+    again, _ = search("good", 5)
+    assert again.combination.tolist() == good.combination.tolist()
+    assert again.group.tolist() == good.group.tolist()
+    assert annealed.cost <= cut.cost + census.rows * searches.SIZE_WEIGHT * 40
+    assert hilbert(census, k=k, least_values=values, limit=census.rows)[1].cost >= 0
+
+
+@given(case=cases(sensitive=2), k=small, privacy=st.sampled_from([{}, {"p": 2}, {"t": {"value": 0.4, "of": "s0"}}]))
+def test_mondrian_cuts_as_long_as_both_halves_hold(case: Case, k: int, privacy: dict[str, Any]) -> None:
+    spec = with_parts(case.spec, privacy={"k": k, **privacy})
+    census = case.census
+    for relaxed in (False, True):
+        try:
+            groups = mondrian(census, promise(spec, census, census.rows), relaxed=relaxed, limit=census.rows)
+        except Unsatisfiable:
+            continue
+        check(census, groups, k, privacy.get("p", 1))
+        if privacy:
+            continue
+        for group in range(groups.count):
+            inside = groups.group == group
+            tuples, rows = groups.tuples[inside], groups.rows[inside]
+            for a, quasi in enumerate(census.quasi):
+                codes = census.codes[tuples, a]
+                if quasi.numeric and None in [quasi.hierarchy.labels[leaf] for leaf in codes]:
+                    continue
+                if cell_loss(quasi, codes.tolist(), "set") == 0:
+                    continue
+                if relaxed:
+                    assert rows.sum() < 2 * k
+                    continue
+                ranks = quasi.ranks[codes]
+                below = [int(rows[ranks <= cut].sum()) for cut in sorted({*ranks.tolist()})[:-1]]
+                half = min(below, key=lambda part: abs(2 * part - rows.sum()))
+                assert min(half, rows.sum() - half) < k
