@@ -28,6 +28,11 @@ METHODS: dict[str, dict[str, Any]] = {
     "fixed levels": {"name": "levels", "levels": {"age": 2, "town": 2}, "suppression": 1.0},
     "clusters": {"name": "cluster"},
     "clusters as sets": {"name": "cluster", "representation": "set"},
+    "local": {"name": "local"},
+    "hilbert": {"name": "hilbert"},
+    "mondrian": {"name": "mondrian"},
+    "homogeneous rings": {"name": "ring", "homogeneous": True},
+    "rings": {"name": "ring"},
 }
 
 
@@ -47,7 +52,7 @@ def spec_of(method: dict[str, Any]) -> Spec:
             "illness": {"role": "sensitive"},
             "note": {"role": "insensitive"},
         },
-        privacy={"k": 4, "p": 2},
+        privacy={"k": 4} if method["name"] == "ring" else {"k": 4, "p": 2},
         method=method,
     )
 
@@ -106,6 +111,8 @@ def test_rows_dropped(case: Case) -> None:
     after = judged(rows[1:])
     assert after.measured["suppressed"] == before.measured["suppressed"] + 1
     assert after.measured["rows"] == before.measured["rows"] - 1
+    if "matches" in before.measured:  # a ring has no classes
+        return
     smallest = min(before.smallest, key=lambda each: each.rows)
     gone = [row for row in rows if {name: row[name] for name in ("age", "town")} == dict(smallest.labels)]
     verdict = judged([row for row in rows if row not in gone[: smallest.rows - 3]])
@@ -123,7 +130,8 @@ def test_one_outlier_added(case: Case) -> None:
     outlier = {**rows[0], "age": "[20, 40)", "town": "hill", "note": "note of nobody"}
     assert {"k", "rows"} & {*rules(judged([*rows, outlier]))}
     replaced = judged([*rows[1:], outlier])
-    assert {"k", "original"} <= {*rules(replaced)}
+    assert "original" in rules(replaced)
+    assert replaced.measured["k"] < 4
 
 
 # In writing
