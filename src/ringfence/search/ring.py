@@ -119,10 +119,10 @@ def rings_by_quasi_identifiers(
     >>> census = take_census(pa.table({"age": [20, 21, 22, 50, 51], "rows": [1] * 5}), spec, "rows")
     >>> found = rings_by_quasi_identifiers(census, k=2, order="gray")
     >>> found.starts.tolist()
-    [0, 2, 5]
+    [0, 3, 5]
     >>> slots = cover_slots(census, found, "set")
     >>> [slots.shown[0].labels[kind] for kind in slots.kind.tolist()]
-    ['[20, 21]', '[20, 21]', '[22, 50]', '[50, 51]', '{22, 51}']
+    ['[20, 21]', '[21, 22]', '{20, 22}', '[50, 51]', '[50, 51]']
 
     Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, sections
     5.1 and 5.3: `partition = order = "lexicographic"` without the cut. The cut and the other orders are ours.
