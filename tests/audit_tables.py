@@ -1,6 +1,7 @@
 """A table that keeps its promise, to be damaged by tests of the audit; and how they ask for a verdict."""
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,14 @@ def rules(verdict: Verdict) -> list[str]:
 def text_table(names: Sequence[str], rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table of text."""
     return pa.table({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
+
+
+def by_class(rows: Sequence[Row], quasi: int) -> dict[Row, list[Row]]:
+    """Group rows by their first columns."""
+    classes: dict[Row, list[Row]] = defaultdict(list)
+    for row in rows:
+        classes[row[:quasi]].append(row[quasi:])
+    return classes
 
 
 LEVELS = ["low", "mid", "high", "top"]

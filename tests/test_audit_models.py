@@ -1,7 +1,7 @@
 """The audit's measures against plain definitions, and on examples from the literature."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,21 +11,13 @@ import pyarrow as pa
 import pytest
 
 # Definitions in plain Python, over lists of sensitive values by class
-from audit_tables import LEVELS, QUASI, REGIONS, Row, audited, rules, text_table
+from audit_tables import LEVELS, QUASI, REGIONS, Row, audited, by_class, rules, text_table
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ringfence.audit.verify import Verdict
 from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
-
-
-def by_class(rows: Sequence[Row], quasi: int) -> dict[Row, list[Row]]:
-    """Group rows by their first columns."""
-    classes: dict[Row, list[Row]] = defaultdict(list)
-    for row in rows:
-        classes[row[:quasi]].append(row[quasi:])
-    return classes
 
 
 def effective_number(values: Sequence[Any]) -> float:

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from item_tables import Case, cases, cheapest, spec_for, table_of
 
@@ -177,6 +177,41 @@ def test_files_come_out_in_the_form_they_came_in(write: Callable[[Path], tuple[P
 
 def _given(spec: rf.Spec) -> dict[str, Any]:
     return spec.data.model_dump(exclude_unset=True)
+
+
+@settings(max_examples=settings().max_examples // 4)
+@given(case=cases(), k=st.integers(1, 3), m=st.integers(1, 3))
+def test_every_form_of_the_same_baskets_is_published_alike(case: Case, k: int, m: int) -> None:
+    spec, lists = spec_for(case, k, m), table_of(case)
+    parts = spec.model_dump(exclude_unset=True)
+    text = pa.table({"basket": pa.array([";".join(row) for row in lists["basket"].to_pylist()], pa.string())})
+    basket = {**parts["attributes"]["basket"], "separator": ";"}
+    long = [(number, item) for number, row in enumerate(lists["basket"].to_pylist()) for item in row or [None]]
+    forms = [
+        (lists, spec),
+        (text, rf.Spec(**{**parts, "attributes": {"basket": basket}})),
+        (
+            pa.table({"n": [a for a, _ in long], "basket": pa.array([b for _, b in long], pa.string())}),
+            rf.Spec(**{**parts, "data": {"basket_id": "n"}}),
+        ),
+    ]
+    found: list[Any] = []
+    for table, asked in forms:
+        try:
+            release = rf.anonymize(table, asked)
+        except (Unsatisfiable, DataError) as error:
+            found.append(type(error).__name__)
+            continue
+        rows = release.table["basket"].to_pylist()
+        if asked.data.basket_id:
+            gathered: dict[int, list[str]] = {}
+            for row in release.table.to_pylist():
+                gathered.setdefault(row["n"], []).extend([] if row["basket"] is None else [row["basket"]])
+            rows = list(gathered.values())
+        elif asked.attributes["basket"].separator:
+            rows = [row.split(";") if row else [] for row in rows]
+        found.append((as_sets(rows), release.plan.columns))
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_order_of_a_basket_and_repetitions_leave_no_trace() -> None:

@@ -3,12 +3,15 @@
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from item_tables import Case, baskets_of, cases
 
 from ringfence.baskets import Baskets
 from ringfence.hierarchy import Hierarchy
+from ringfence.item_columns import item_lists
 
 
 def content(baskets: Baskets) -> list[tuple[tuple[int, ...], int]]:
@@ -34,6 +37,37 @@ def test_a_long_table_makes_the_same_baskets_as_lists(case: Case, data: st.DataO
     long = Baskets.from_pairs("basket", case.tree, rows, leaves, len(case.rows))
     assert content(long) == content(case.baskets)
     assert long.empty == case.baskets.empty
+
+
+@given(case=cases(), data=st.data())
+def test_rows_that_were_counted_before_weigh_as_many(case: Case, data: st.DataObject) -> None:
+    times = np.array([data.draw(st.integers(1, 3)) for _ in case.rows], np.int64)
+    rows = np.repeat(np.arange(len(case.rows)), [len(row) for row in case.rows])
+    leaves = np.array([leaf for row in case.rows for leaf in row], np.int64)
+    weighed = Baskets.from_pairs("basket", case.tree, rows, leaves, len(case.rows), times)
+    repeated = baskets_of(case.tree, [row for row, n in zip(case.rows, times.tolist(), strict=True) for _ in range(n)])
+    assert content(weighed) == content(repeated)
+    assert (weighed.rows, weighed.empty) == (repeated.rows, repeated.empty)
+
+
+@pytest.mark.parametrize(
+    ("column", "separator", "lists"),
+    [
+        (pa.array([["a", None, ""], None, [], ["b", " a "]]), None, [["a"], [], [], ["b", "a"]]),
+        (pa.array([[1, None], [2]], pa.large_list(pa.int16())), None, [[1], [2]]),
+        (pa.array([[1.0, float("nan")], []]), None, [[1.0], []]),
+        (pa.array(["a; b;;a", None, " ", ";"]), ";", [["a", "b", "a"], [], [], []]),
+        (pa.array(["a b", "a b"]).dictionary_encode(), " ", [["a", "b"], ["a", "b"]]),
+        (pa.array(["red wine, milk"], pa.large_string()), ",", [["red wine", "milk"]]),
+        (pa.nulls(2), None, [[], []]),
+    ],
+    ids=str,
+)
+def test_items_of_every_kind_of_column(column: pa.Array, separator: str | None, lists: list[list[object]]) -> None:
+    assert item_lists(pa.chunked_array([column]), separator, "basket").to_pylist() == lists
+    if len(column) > 1:
+        parts = pa.chunked_array([column.slice(0, 1), column.slice(1)])
+        assert item_lists(parts, separator, "basket").to_pylist() == lists
 
 
 def test_lists_may_be_a_part_of_a_longer_column() -> None:

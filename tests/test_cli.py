@@ -891,7 +891,7 @@ def test_the_release_just_written_passes_its_audit(desk: Desk) -> None:
     done(desk.run())
     assert "The promise holds." in done(desk.audit()).out
     verdict = done(desk.audit("--json")).json
-    assert verdict.keys() == {"ok", "measured", "findings", "smallest", "notes"}
+    assert verdict.keys() == {"ok", "measured", "findings", "smallest", "notes", "risk"}
     assert verdict["ok"] is True
     assert verdict["findings"] == []
 

@@ -14,9 +14,10 @@ from tables import Case, all_nodes, cases
 from test_frontier import METRICS, node_release, same
 from test_poka import full_spec
 
-from benchmarks.data import adult, count, data_folder
+from benchmarks.data import adult, count, data_folder, webview
 from benchmarks.papers.frontier import Lattice, specification, steps_up
 from benchmarks.papers.frontier_charts import draw_fronts, draw_lattices
+from benchmarks.papers.itemsets import over_tree, run, small_domain
 from benchmarks.papers.pages import DOCS, Page, with_table
 from ringfence.report.style import as_png
 from ringfence.search.poka import search_depth
@@ -134,3 +135,15 @@ def test_the_page_of_the_frontier_paper_is_up_to_date(metric: str) -> None:
         published = [row for row in csv.DictReader(file) if row["metric"] == metric][:3]
     figures = [{"metric": metric, "depth": depth, **whole.compare(whole.poka(depth))} for depth in (1, 2, 3)]
     assert published == [{key: str(value) for key, value in row.items()} for row in figures]
+
+
+@pytest.mark.skipif(data_folder() is None, reason="the real data is not at hand: set RINGFENCE_DATA to its folder")
+def test_the_page_of_the_itemsets_paper_is_up_to_date() -> None:
+    folder = data_folder()
+    assert folder is not None
+    baskets = over_tree("basket", small_domain(webview(folder, 2), 10_000, 40), 4)
+    assert (baskets.rows, baskets.hierarchy.leaves) == (10_000, 40)
+    with (DOCS / "itemsets" / "knowledge.csv").open() as file:
+        for row in csv.DictReader(file):
+            found = run(baskets, 100, int(row["m"]), row["algorithm"])
+            assert (row["NCP"], row["judged"], row["proven"]) == (found["NCP"], str(found["judged"]), found["proven"])

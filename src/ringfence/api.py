@@ -5,7 +5,7 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
+JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
+"""Promises that the audit judges and that no method makes."""
+
 RECODING = ("optimal", "levels")
 """Methods that decide on values, each recoded the same way everywhere."""
 GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
@@ -396,29 +399,58 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
         return draft_spec(engine, engine.open(path, data), data, source)
 
 
-def audit(table: Any, spec: Spec, original: Any = None, *, corrupted: int = 0) -> "Verdict":
-    """Judge a release: does what it shows keep the promise of the specification?
+def audit(
+    table: Any,
+    spec: Spec,
+    original: Any = None,
+    *,
+    population: Any = None,
+    other: Any = None,
+    corrupted: int = 0,
+    attacks: str | Sequence[str] = (),
+) -> "Verdict":
+    """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
     must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
     made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it. `corrupted` asks what is left to guess for an adversary who knows whose that many rows are.
+    without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
+    k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
+    rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
+    minimality, corruption, items, and intersection with an `other` release of the same table.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
 
     _check_promise(spec)
     with Engine(spec.data) as engine:
-        before = None if original is None else engine.open(original, spec.data)
+        before, everyone, second = (
+            None if each is None else engine.open(each, spec.data) for each in (original, population, other)
+        )
+        wanted = (attacks,) if isinstance(attacks, str) else attacks
+
+        def judged(data: Data) -> "Verdict":
+            rows = engine.open(table, data)
+            return verify(
+                engine,
+                rows,
+                spec,
+                before,
+                population=everyone,
+                other=second,
+                corrupted=corrupted,
+                attacks=wanted,
+            )
+
         if not isinstance(table, str | Path):
-            return verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
+            return judged(spec.data)
         try:  # as a release of ours is written, else as the original is
-            verdict = verify(engine, engine.open(table, as_released(spec.data)), spec, before, corrupted=corrupted)
+            verdict = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = verify(engine, engine.open(table, spec.data), spec, before, corrupted=corrupted)
+            verdict = judged(spec.data)
     return _with_manifest(verdict, Path(table))
 
 
@@ -464,6 +496,7 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
         "data.entity": data.entity is not None,
         "data.weights": data.weights is not None,
         "data.table": data.table is not None,
+        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and method.name not in GROUPING,
     }
     for what, asked in missing.items():
@@ -491,7 +524,8 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
 def _check_promise(spec: Spec, *, promised: bool = True) -> None:
     """Refuse a specification that promises nothing, or nothing about anyone."""
     privacy = spec.privacy
-    if promised and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+    judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
+    if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
         raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
     check_items(spec)
     if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):

@@ -153,13 +153,24 @@ def audit(
     release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet, Arrow, or baskets (.dat).")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
     original: Annotated[Path | None, typer.Option(help="The original data, to trace the release back to.")] = None,
+    population: Annotated[Path | None, typer.Option(help="A table of those that the rows were drawn from.")] = None,
+    other: Annotated[Path | None, typer.Option(help="Another release of the same data, to be joined with.")] = None,
     corrupted: Annotated[int, typer.Option(help="How many rows the adversary knows already, for what is left.")] = 0,
+    attack: Annotated[list[str] | None, typer.Option(help="An attack to carry out, or all; may be repeated.")] = None,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Judge a release by its published values. Exit 0: the promise holds; 1: it does not; 2: it could not be judged."""
     with _progress(json_):
-        verdict = api.audit(release, Spec.load(spec), original, corrupted=corrupted)
+        verdict = api.audit(
+            release,
+            Spec.load(spec),
+            original,
+            population=population,
+            other=other,
+            corrupted=corrupted,
+            attacks=attack or (),
+        )
     if json_:
         _print_json(verdict.as_dict())
     else:

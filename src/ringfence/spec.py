@@ -21,6 +21,7 @@ from ringfence.errors import SpecError, listed, suggestion
 from ringfence.spec_tables import (
     EXACT,
     Attribute,
+    Bound,
     BoundaryLevel,
     Closeness,
     Data,
@@ -32,10 +33,12 @@ from ringfence.spec_tables import (
     Frontier,
     HierarchySpec,
     IntervalHierarchy,
+    Likeness,
     MaskHierarchy,
     Method,
     Part,
     PathsHierarchy,
+    Presence,
     Privacy,
     Role,
     Scheme,
@@ -46,6 +49,7 @@ from ringfence.spec_tables import (
 __all__ = [
     "EXACT",
     "Attribute",
+    "Bound",
     "BoundaryLevel",
     "Closeness",
     "Data",
@@ -57,10 +61,12 @@ __all__ = [
     "Frontier",
     "HierarchySpec",
     "IntervalHierarchy",
+    "Likeness",
     "MaskHierarchy",
     "Method",
     "Part",
     "PathsHierarchy",
+    "Presence",
     "Privacy",
     "Role",
     "Scheme",
@@ -199,6 +205,17 @@ class Spec(Part):
             for part in (asked if isinstance(asked, list) else [asked])
         ]
 
+    def bounds(self) -> dict[str, Bound]:
+        """Return the limits asked for under alpha, beta and delta, each naming its attribute."""
+        given = {"alpha": self.privacy.alpha, "beta": self.privacy.beta, "delta": self.privacy.delta}
+        bounds = {}
+        for key, asked in given.items():
+            if asked is not None:
+                bound = asked if isinstance(asked, Bound) else (Likeness if key == "beta" else Bound)(value=asked)
+                of = bound.of or self._only_sensitive(f"privacy.{key}")
+                bounds[key] = bound.model_copy(update={"of": of})
+        return bounds
+
     def _only_sensitive(self, key: str) -> str:
         sensitive = self.of_role("sensitive")
         if len(sensitive) != 1:
@@ -231,6 +248,8 @@ class Spec(Part):
                     f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file,"
                     " a tree, intervals or dates: others change when rows are suppressed"
                 )
+        for key, bound in self.bounds().items():
+            known(f"privacy.{key}.of", bound.of, "sensitive")
         for name in self.method.levels or {}:
             known("method.levels", name, "quasi")
         if self.method.target is not None:

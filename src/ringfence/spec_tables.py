@@ -327,6 +327,32 @@ class Closeness(Part):
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
 
 
+class Bound(Part):
+    """A limit on what a class may give away about a sensitive attribute."""
+
+    value: Positive
+    of: str | None = None
+
+
+class Likeness(Bound):
+    """How much more frequent a sensitive value may be in a class than in the whole release, in shares of the latter."""
+
+    kind: Literal["basic", "enhanced"] = "basic"
+
+
+class Presence(Part):
+    """How likely it may be, at least and at most, that someone of the population is in the release."""
+
+    low: Share = 0
+    high: Share
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise PydanticCustomError("low", "low = {low} is above high = {high}", {"low": self.low, "high": self.high})
+        return self
+
+
 class Privacy(Part):
     """The promise."""
 
@@ -349,6 +375,19 @@ class Privacy(Part):
         ),
     ] = None
     m: Count | None = None
+    alpha: Annotated[
+        Positive | Bound | None,
+        _either("a number from 0 to 1, or a table with value and of", _is_number, Bound),
+    ] = None
+    beta: Annotated[
+        Positive | Likeness | None,
+        _either("a number, or a table with value, of and kind", _is_number, Likeness),
+    ] = None
+    delta: Annotated[Positive | Bound | None, _either("a number, or a table with value and of", _is_number, Bound)] = (
+        None
+    )
+    k_map: Count | None = None
+    presence: Presence | None = None
 
 
 class Method(Part):

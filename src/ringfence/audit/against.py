@@ -42,7 +42,15 @@ class Linked:
         return {column.name: column.labels[column.codes[number]] for column in self.published.quasi}
 
 
-def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec, *, blind: bool = False) -> Linked:
+def read_linked(
+    engine: Engine,
+    rows: ibis.Table,
+    original: ibis.Table,
+    spec: Spec,
+    *,
+    blind: bool = False,
+    called: str = "original",
+) -> Linked:
     """Count both tables by the quasi-identifiers and, unless `blind`, by all other columns that they share.
 
     Blind is who tries to link them without knowing the rest; combinations are then the classes of the release. Rows of
@@ -52,18 +60,23 @@ def read_linked(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Sp
     for name in quasi:
         if name not in original.columns:
             raise DataError(
-                f"the original has no column {name!r}{suggestion(name, original.columns)}, without which the release"
+                f"the {called} has no column {name!r}{suggestion(name, original.columns)}, without which the release"
                 f" cannot be judged against it; its columns are: {listed(map(repr, original.columns))}"
             )
-    if spec.data.missing == "suppress":
-        for name in quasi:
-            original = original.filter(original[name].notnull())
+    original = complete(original, spec)
     shared = [name for name in rows.columns if name in original.columns and name not in quasi]
     kept = [] if blind else shared
     ours, theirs = (engine.count(table, [*quasi, *kept]) for table in (rows, original))
     published, raw = read_sides(ours, theirs, quasi, kept, spec, ROWS)
     covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]
     return Linked(published, raw, tuple(covers))
+
+
+def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
+    for name in spec.of_role("quasi") if spec.data.missing == "suppress" else ():
+        original = original.filter(original[name].notnull())
+    return original
 
 
 def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, int]]:

@@ -1,4 +1,4 @@
-"""The models of a specification, judged class by class: k, l, p, t."""
+"""The models of a specification, judged class by class: k, l, p, t, alpha, beta, delta."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ringfence.audit import closeness, diversity
+from ringfence.audit import closeness, diversity, likeness
 from ringfence.audit.counts import Bools, Column, Floats, Longs, Released
 from ringfence.audit.spelling import as_number
 from ringfence.audit.verdict import Finding, some
 from ringfence.builders import read_domain
 from ringfence.errors import DataError, listed
-from ringfence.spec import Closeness, Diversity, Spec
+from ringfence.spec import Bound, Closeness, Diversity, Likeness, Spec
 
 TOLERANCE = 1e-9
 """By how much a measured fraction may miss its limit: more than rounding can make of it, less than anyone means."""
@@ -61,6 +61,8 @@ def judge(released: Released, spec: Spec) -> Iterator[Judgement]:
         _keys("t", [(part.of or "", part.distance) for part in closenesses]), closenesses, strict=True
     ):
         yield _t(released, near, key, spec)
+    for key, bound in spec.bounds().items():
+        yield _BOUNDS[key](released, bound)
 
 
 def diversity_keys(spec: Spec) -> list[tuple[str, Diversity]]:
@@ -171,3 +173,39 @@ def _ranks(column: Column, spec: Spec) -> Longs:
     ranks = np.arange(len(column.labels))
     ranks[by_order] = np.arange(len(labels))
     return ranks
+
+
+def _alpha(released: Released, bound: Bound) -> Judgement:
+    scores = likeness.most_common(released.cells_of[bound.of or ""])
+    worst = int(scores.argmax())
+    what = (
+        f"where one value of {bound.of!r} has more than alpha = {bound.value:g} of the rows, the most {scores[worst]:g}"
+    )
+    return Judgement("alpha", "alpha", scores, scores > bound.value + TOLERANCE, worst, what)
+
+
+def _beta(released: Released, bound: Bound) -> Judgement:
+    cells, values = released.cells_of[bound.of or ""], len(released.sensitive[bound.of or ""].labels)
+    scores = likeness.gain(cells, values)
+    enhanced = isinstance(bound, Likeness) and bound.kind == "enhanced"
+    fails = likeness.beyond(cells, values, bound.value) if enhanced else scores > bound.value + TOLERANCE
+    limit = f"the lesser of beta = {bound.value:g} and -ln of that share" if enhanced else f"beta = {bound.value:g}"
+    worst = int(np.where(fails, scores, -1).argmax()) if fails.any() else int(scores.argmax())
+    what = (
+        f"where the share of a value of {bound.of!r} exceeds its share of the release by more than {limit}, relatively,"
+        f" the worst by {scores[worst]:.6g}"
+    )
+    return Judgement("beta", "beta", scores, fails, worst, what)
+
+
+def _delta(released: Released, bound: Bound) -> Judgement:
+    scores = likeness.disclosure(released.cells_of[bound.of or ""], len(released.sensitive[bound.of or ""].labels))
+    worst = int(scores.argmax())
+    what = (
+        f"where the share of a value of {bound.of!r} is farther from its share of the release than delta ="
+        f" {bound.value:g}, in logarithms, the farthest {scores[worst]:.6g}"
+    )
+    return Judgement("delta", "delta", scores, scores >= bound.value - TOLERANCE, worst, what)
+
+
+_BOUNDS = {"alpha": _alpha, "beta": _beta, "delta": _delta}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ringfence.audit.risk import Risk, as_json, shown_risk
 from ringfence.markup import clipped, paragraph, table
 
 
@@ -35,6 +36,29 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Attack:
+    """How often a guess is right: over all targets, and for the one who fares worst.
+
+    `promised` is the most that the promise allows for anyone, None where it says nothing of this attack; `baseline` is
+    what a guess without the release would get.
+    """
+
+    name: str
+    how: str
+    success: float
+    worst: float
+    promised: float | None
+    baseline: float
+
+    def __str__(self) -> str:
+        promised = "nothing promised" if self.promised is None else f"promised at most {self.promised:.4g}"
+        return (
+            f"{self.how}: right in {self.success:.4g} of all cases, at worst {self.worst:.4g} ({promised}; without the"
+            f" release {self.baseline:.4g})"
+        )
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Whether a release keeps its promise, what was measured, what is wrong, and its smallest classes.
 
@@ -60,6 +84,10 @@ class Verdict:
     smallest: tuple[Example, ...]
     notes: tuple[str, ...] = ()
     """What must be known to read the verdict."""
+    risk: Risk | None = None
+    """How likely it is that someone is found; None of a release without rows or quasi-identifiers."""
+    attacks: tuple[Attack, ...] = ()
+    """What attacks that were asked for achieve."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
@@ -68,6 +96,8 @@ class Verdict:
             "findings": [*map(asdict, self.findings)],
             "smallest": [*map(asdict, self.smallest)],
             "notes": [*self.notes],
+            "risk": None if self.risk is None else as_json(self.risk),
+            "attacks": [*map(asdict, self.attacks)],
         }
 
     def __str__(self) -> str:
@@ -83,6 +113,10 @@ class Verdict:
                 "Smallest classes:",
                 *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
             ]
+        if self.risk is not None:
+            lines += ["Risk:", *shown_risk(self.risk)]
+        if self.attacks:
+            lines += ["Attacks:", *(f"  [{attack.name}] {attack}" for attack in self.attacks)]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:

@@ -4,35 +4,60 @@ One scan counts the combinations of published values; all judgements are made on
 with no code in common with the searches, their models or their metrics.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import ibis
 import numpy as np
 
-from ringfence.audit.against import judge_against, read_linked
+from ringfence.audit.against import Linked, complete, judge_against, read_linked
+from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
+from ringfence.audit.attacks import items as attack_items
+from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
 from ringfence.audit.corruption import corrupt
-from ringfence.audit.counts import Column, Longs, Released, read_released, total_by
+from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
-from ringfence.audit.labels import grammar
-from ringfence.audit.rings import DRAW, find_matches, judge_rings
-from ringfence.audit.verdict import Example, Finding, Verdict, some
+from ringfence.audit.population import Fits, fit
+from ringfence.audit.rings import DRAW, Matches, find_matches, judge_rings
+from ringfence.audit.risk import Risk, measure_risk
+from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, Engine
-from ringfence.errors import DataError, SpecError, listed, suggestion
-from ringfence.spec import BoundaryLevel, Spec
+from ringfence.errors import DataError, SpecError, listed
+from ringfence.spec import Spec
 
-SHOWN_VALUES = 10
-PLACE, LABEL = "ringfence place", "ringfence label"
 SHOWN_CLASSES = 5
+WEIGHT = "ringfence weight"
 
 __all__ = ["Example", "Finding", "Verdict", "verify"]
 
 
+@dataclass(eq=False)
+class _Evidence:
+    """What an audit has found so far."""
+
+    findings: list[Finding] = field(default_factory=list)
+    measured: dict[str, int | float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, findings: Iterable[Finding | None], measured: Mapping[str, int | float] | None = None) -> None:
+        """Add what is wrong and what was measured."""
+        self.findings += [finding for finding in findings if finding is not None]
+        self.measured |= measured or {}
+
+
 def verify(
-    engine: Engine, rows: ibis.Table, spec: Spec, original: ibis.Table | None = None, *, corrupted: int = 0
+    engine: Engine,
+    rows: ibis.Table,
+    spec: Spec,
+    original: ibis.Table | None = None,
+    *,
+    population: ibis.Table | None = None,
+    other: ibis.Table | None = None,
+    corrupted: int = 0,
+    attacks: Sequence[str] = (),
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -42,59 +67,161 @@ def verify(
     by is a DataError: it could not be judged.
 
     With the original, the release is also traced back to it, row by row, but for baskets. A release of the method
-    `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. `corrupted`
-    asks what is left to guess for an adversary who knows whose that many rows are.
+    `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
+    `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
+    left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
+    or "all"; of those, intersection needs the `other` release.
     """
     quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
-    _refuse_unjudged(spec, original is not None, corrupted)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted)
+    attacks = _chosen(attacks, spec, original is not None, other is not None)
+    sensitive = [*dict.fromkeys([*sensitive, *(spec.of_role("sensitive") if attacks else [])])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
-    _require(rows.columns, [*quasi, *sensitive, *items, *basket])
+    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
     columns: list[str] = [name for name in rows.columns if name not in basket]
     rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
     released = read_released(counted, ROWS, quasi, sensitive, spec)
     total = int(released.rows.sum())
-    findings = [*_column_findings(columns, total, spec)]
-    measured: dict[str, int | float] = {"k": 0}
-    notes: list[str] = []
+    evidence = _Evidence([*column_findings(columns, total, spec)], {"k": 0})
     if total == 0:
-        findings.append(Finding("rows", "the release has no rows; a release must have some", 0, {}))
-    else:
-        findings += [*_missing_findings(released, spec), *_label_findings(released, spec, engine, rows)]
-    if total > 0 and not _has_rings(spec):
+        evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
+        return _verdict(evidence, released, items=bool(items and not quasi), risk=None)
+    evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
+    if not _has_rings(spec):
         for judgement in judge(released, spec):
-            measured[judgement.key] = judgement.measured
-            finding = judgement.finding(released)
-            findings += [] if finding is None else [finding]
-    if total > 0 and original is not None:
-        beside, known = rows.drop(*items), _beside(engine, original, spec)
-        found, counted_against = judge_against(read_linked(engine, beside, known, spec), spec)
-        if "past_boundary" in counted_against:  # cell by cell, which tells more than the labels alone
-            findings = [finding for finding in findings if finding.rule != "boundary"]
-        if _has_rings(spec) or corrupted:
-            linked = read_linked(engine, beside, known, spec, blind=True)
-            matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
-            if matches is not None and _has_rings(spec):
-                faults, by_matches = judge_rings(matches, linked, released, spec)
-                found, counted_against = [*faults, *found], {**by_matches, **counted_against}
-                notes.append(DRAW)
-            if matches is not None and corrupted:
-                after = corrupt(matches, corrupted)
-                counted_against |= {"after_corruption": after.fewest, "after_corruption_bound": after.bound}
-                notes.append(str(after))
-        findings += found
-        measured |= counted_against
-    if total > 0 and spec.privacy.m is not None:
+            evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
+    shown = rows.drop(*items)
+    linked, matches = None, None
+    if original is not None:
+        known = _beside(engine, original, spec)
+        linked, matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted, bool(attacks))
+    fits = (
+        None
+        if population is None
+        else fit(read_linked(engine, shown, population, spec, blind=True, called="population"))
+    )
+    if fits is not None:
+        evidence.add(fits.findings(spec), fits.measured)
+    if spec.privacy.m is not None:
         baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
-        findings += baskets.findings
-        measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
-    measured["rows"] = total
-    if items and not quasi:  # there are no classes to speak of
-        return Verdict(not findings, measured, tuple(findings), ())
-    measured["classes"] = len(released.sizes)
-    measured["masked"] = int(released.rows[released.masked].sum())
-    measured["missing"] = int(released.rows[released.incomplete].sum())
-    return Verdict(not findings, measured, tuple(findings), _smallest(released), tuple(notes))
+        evidence.add(baskets.findings)
+        evidence.measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
+    evidence.measured["rows"] = total
+    size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
+    risk = _risk(released, spec, matches, fits, size) if quasi else None
+    verdict = _verdict(evidence, released, items=bool(items and not quasi), risk=risk)
+    if not attacks:
+        return verdict
+    carried_out: list[Attack] = []
+    if linked is not None:
+        scene = Scene(released, linked, matches, spec, corrupted)
+        carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
+        if "intersection" in attacks and other is not None and original is not None:
+            carried_out += intersection(scene, *_joined(engine, other, _beside(engine, original, spec), spec))
+    if "items" in attacks:
+        carried_out.append(
+            attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
+        )
+    return replace(verdict, attacks=tuple(carried_out))
+
+
+def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: bool) -> list[str]:
+    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
+    possible = {
+        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
+        and (name != "intersection" or has_other)
+        for name in NAMES
+    }
+    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
+    for name in chosen:
+        if name not in NAMES:
+            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
+        if not possible[name]:
+            needed = {"items": "an attribute of role items", "intersection": "the original and the other release"}
+            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed.get(name, 'the original')}")
+    if "all" in attacks and not chosen:
+        raise DataError("no attack can be carried out: they need the original")
+    return chosen
+
+
+def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[Scene, Released]:
+    """Return the other release as attacks see it, and the original with its sensitive values."""
+    quasi, sensitive = spec.of_role("quasi"), spec.of_role("sensitive")
+    require_columns(other.columns, [*quasi, *sensitive])
+    require_columns(original.columns, sensitive)
+    linked = read_linked(engine, other, original, spec, blind=True)
+    ours, theirs = (
+        read_released(engine.count(table, [*quasi, *sensitive]), ROWS, quasi, sensitive, spec)
+        for table in (other, complete(original, spec))
+    )
+    return Scene(ours, linked, None, spec, 0), theirs
+
+
+def _verdict(evidence: _Evidence, released: Released, *, items: bool, risk: Risk | None) -> Verdict:
+    """Put the verdict together; of baskets alone there are no classes to speak of."""
+    findings = tuple(evidence.findings)
+    if items:
+        return Verdict(not findings, evidence.measured, findings, ())
+    evidence.measured["classes"] = len(released.sizes)
+    evidence.measured["masked"] = int(released.rows[released.masked].sum())
+    evidence.measured["missing"] = int(released.rows[released.incomplete].sum())
+    return Verdict(not findings, evidence.measured, findings, _smallest(released), tuple(evidence.notes), risk)
+
+
+def _judge_original(
+    evidence: _Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    original: ibis.Table,
+    released: Released,
+    spec: Spec,
+    corrupted: int,
+    attacked: bool,
+) -> tuple[Linked | None, Matches | None]:
+    """Trace the release back, and judge rings and known rows by who could be who; return that, where it is needed."""
+    found, measured = judge_against(read_linked(engine, rows, original, spec), spec)
+    if "past_boundary" in measured:  # cell by cell, which tells more than the labels alone
+        evidence.findings = [finding for finding in evidence.findings if finding.rule != "boundary"]
+    linked, matches = None, None
+    if _has_rings(spec) or corrupted or attacked:
+        linked = read_linked(engine, rows, original, spec, blind=True)
+        matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
+    if linked is not None and matches is not None and _has_rings(spec):
+        evidence.add(*judge_rings(matches, linked, released, spec))
+        evidence.notes.append(DRAW)
+    evidence.add(found, measured)
+    if matches is not None and corrupted:
+        after = corrupt(matches, corrupted)
+        evidence.add([], {"after_corruption": after.fewest, "after_corruption_bound": after.bound})
+        evidence.notes.append(str(after))
+    return linked, matches
+
+
+def _risk(
+    released: Released, spec: Spec, matches: Matches | None, fits: Fits | None, size: float | None
+) -> Risk | None:
+    """Measure risk by classes; where there are none, by the largest k that holds for each row."""
+    rows, people = released.sizes, None if fits is None else fits.people
+    if not _has_rings(spec):
+        firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
+        return measure_risk(rows, rows, firsts, spec.privacy.k or 1, population=people, population_size=size)
+    if matches is None:
+        return None
+    widths = matches.widths[: len(rows)]
+    return measure_risk(rows, widths, [], spec.privacy.k or 1, population=people, population_size=size)
+
+
+def _population_size(engine: Engine, spec: Spec, tables: Iterable[ibis.Table], fits: Fits | None) -> float | None:
+    """Return how many people the population has: as counted, or as the weights of the first table with any add up."""
+    if fits is not None:
+        return float(fits.linked.original.total)
+    name = spec.data.weights
+    for table in tables if name is not None else ():
+        if name in table.columns:
+            added = engine.fetch(table.aggregate(table[name].cast("float64").sum().name(WEIGHT)))[WEIGHT].to_pylist()[0]
+            return None if added is None else float(added)
+    return None
 
 
 def _has_rings(spec: Spec) -> bool:
@@ -128,13 +255,17 @@ def _needed(spec: Spec) -> list[str]:
     """Return the sensitive attributes that the models look at."""
     names = spec.of_role("sensitive") if spec.privacy.p is not None else []
     names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
+    names += [bound.of or "" for bound in spec.bounds().values()]
     return list(dict.fromkeys(names))
 
 
-def _refuse_unjudged(spec: Spec, has_original: bool, corrupted: int) -> None:
+def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
     if spec.data.entity is not None:
         raise SpecError(f"data.entity = {spec.data.entity!r} cannot be judged yet; leave it out to judge what can be")
+    for key in ("k_map", "presence"):
+        if getattr(spec.privacy, key) is not None and not has_population:
+            raise DataError(f"privacy.{key} could not be judged: it needs a table of the population")
     if corrupted < 0:
         raise SpecError(f"corrupted = {corrupted}: allowed: how many rows the adversary knows, from 0 on")
     if corrupted and not has_original:
@@ -149,96 +280,6 @@ def _refuse_unjudged(spec: Spec, has_original: bool, corrupted: int) -> None:
         others = {"privacy.t": bool(spec.closenesses()), "privacy.p": spec.privacy.p is not None}
         for key in [key for key, asked in others.items() if asked] + [f"privacy.l of kind {kind!r}" for kind in kinds]:
             raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
-
-
-def _require(columns: Sequence[str], needed: Sequence[str]) -> None:
-    for name in needed:
-        if name not in columns:
-            raise DataError(
-                f"the release has no column {name!r}{suggestion(name, columns)}, without which it cannot be judged;"
-                f" its columns are: {listed(map(repr, columns))}"
-            )
-
-
-def _column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
-    """Find columns that must not be published: identifiers, and those that were given no role."""
-    identifiers = [name for name in columns if name in spec.of_role("identifier")]
-    if identifiers:
-        message = f"the release still has identifiers: {listed(map(repr, identifiers))}; remove them"
-        yield Finding("identifier", message, total, {})
-    unlisted = [name for name in columns if name not in spec.attributes]
-    if unlisted and spec.data.unlisted != "publish":
-        message = (
-            f"the release has columns without a role: {listed(map(repr, unlisted))};"
-            " remove them, give each a role under [attributes], or set data.unlisted = 'publish'"
-        )
-        yield Finding("unlisted", message, total, {})
-
-
-def _missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
-    """Find values that are missing where the specification says that such rows are not published."""
-    if spec.data.missing == "value":
-        return
-    for column in (*released.quasi, *released.sensitive.values()):
-        if column.labels[-1] is None:
-            missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
-            message = (
-                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r};"
-                " remove them, or set data.missing = 'value'"
-            )
-            yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
-
-
-def _label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Table) -> Iterator[Finding]:
-    """Find labels that an attribute cannot have, labels above its boundary, and labels that share values."""
-    for column in released.quasi:
-        labels = {code: label for code, label in enumerate(column.labels) if label is not None}
-        form = grammar(column.name, spec, labels.values())
-        strange = {code for code, label in labels.items() if not form.reads(label)}
-        scheme = spec.scheme_of(column.name)
-        whose = f"scheme {scheme!r}" if form.disjoint else "hierarchy"
-        wrong = f"which is no label of its {whose}; allowed: {form.allowed}"
-        for finding in _about(released, column, strange, "labels", wrong, released.rows):
-            row = _first_row(engine, rows, column.name, [labels[code] for code in strange])
-            yield replace(finding, message=f"{finding.message}; first in row {row:,}") if row else finding
-        # Rows that are kept with everything masked were suppressed, not generalized.
-        judged = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
-        passing = [code for code in labels.keys() - strange if form.passes(labels[code])]
-        boundary = spec.attributes[column.name].boundary
-        limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
-        wrong = f"which is past its boundary; allowed: nothing above {limit}"
-        yield from _about(released, column, passing, "boundary", wrong, judged)
-        shared = form.sharing(column.labels)
-        sharing = [code for code, label in enumerate(column.labels) if label in shared]
-        wrong = f"which share values; by the scheme {scheme!r} each value has one label"
-        yield from _about(released, column, sharing, "recoding", wrong, released.rows)
-
-
-def _first_row(engine: Engine, rows: ibis.Table, name: str, labels: Sequence[str]) -> int | None:
-    """Return the first row, counted from 1, that has one of these labels as it stands."""
-    place = ibis.row_number().name(PLACE)
-    numbered = rows.select(rows[name].cast("string").name(LABEL), place)
-    first = engine.fetch(numbered.filter(numbered[LABEL].isin(labels)).aggregate(numbered[PLACE].min().name(PLACE)))
-    found = first[PLACE].to_pylist()[0]
-    return None if found is None else int(found) + 1
-
-
-def _about(
-    released: Released, column: Column, codes: Collection[int], rule: str, wrong: str, rows: Longs
-) -> Iterator[Finding]:
-    """Report labels of a column that break a rule, the commonest first, if any of these rows have them."""
-    counts = total_by(column.codes, rows, len(column.labels))
-    bad = sorted((code for code in codes if counts[code] > 0), key=lambda code: (-counts[code], code))
-    if bad:
-        values = [f"{column.labels[code]!r} ({some(int(counts[code]), 'row')})" for code in bad[:SHOWN_VALUES]]
-        rest = f" and {len(bad) - SHOWN_VALUES} more" if len(bad) > SHOWN_VALUES else ""
-        message = f"{column.name!r} is published as {listed(values)}{rest}, {wrong}"
-        yield Finding(rule, message, int(counts[bad].sum()), _where(released, column, bad[0], rows))
-
-
-def _where(released: Released, column: Column, code: int, rows: Longs) -> dict[str, str | None]:
-    """Return the first class that has a label in any of these rows."""
-    return released.labels_of(int(released.class_of[(column.codes == code) & (rows > 0)].min()))
 
 
 def _smallest(released: Released) -> tuple[Example, ...]:
