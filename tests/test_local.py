@@ -1,5 +1,6 @@
 """Hilbert, Mondrian and local recoding against plain Python: losses, orders, cuts, and what their groups must have."""
 
+import csv
 from itertools import pairwise, product
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables import Case, cases, count, with_parts
 
+from benchmarks.papers.pages import DOCS
 from ringfence.census import Census
 from ringfence.covers import Representation, cover_groups
 from ringfence.errors import Unsatisfiable
@@ -291,3 +293,33 @@ def test_mondrian_cuts_as_long_as_both_halves_hold(case: Case, k: int, privacy: 
                 below = [int(rows[ranks <= cut].sum()) for cut in sorted({*ranks.tolist()})[:-1]]
                 half = min(below, key=lambda part: abs(2 * part - rows.sum()))
                 assert min(half, rows.sum() - half) < k
+
+
+@given(case=cases(sensitive=1), k=small)
+def test_when_time_is_up_the_groups_so_far_hold(case: Case, k: int) -> None:
+    census = case.census
+    told: list[str] = []
+    for watch in (Watch(1e-9, told.append), Watch(1e-9, told.append, nodes=1)):
+        try:
+            groups, _ = local(census, k=k, limit=census.rows, watch=watch)
+            parts = mondrian(census, promise(with_parts(case.spec, privacy={"k": k}), census, census.rows), watch=watch)
+        except Unsatisfiable:
+            return
+        check(census, groups, k, 1)
+        check(census, parts, k, 1)
+
+
+def rows_of(name: str) -> list[dict[str, str]]:
+    """A table of the page that compares the methods."""
+    with (DOCS / "local" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("name", ["adult-k", "adult-attributes", "census-income"])
+def test_local_is_never_worse_than_its_rivals_where_they_were_measured(name: str) -> None:
+    losses: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows_of(name):
+        losses.setdefault((row["attributes"], row["k"]), {})[row["method"]] = float(row["glm"])
+    for measured in losses.values():
+        assert measured["local"] <= measured["local, fast"]
+        assert measured["local, fast"] <= min(measured["hilbert"], measured["mondrian"])

@@ -27,13 +27,13 @@ class Effort:
     """How hard to try: so many changes for each row, times the usual size of groups, the first ones at this heat."""
 
     changes: int
-    hot: float = 0.5
+    hot: float = 0.6
 
 
-EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(20_000, hot=1.0)}
+EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(25_000, hot=1.2)}
 
 SLICES = 64
-COLD = 0.05
+COLD = 0.09
 """At first and in the end, changes are accepted now and then that add the shares `hot` and `COLD` of what rows lose on
 average."""
 
@@ -214,7 +214,7 @@ class Annealer:
         """Try so many changes; return the group of each row in the best groups seen."""
         places, rows = self.places, self._line.asked.census.rows
         self.best_cost, best = self.cost, places.homes.copy()
-        scale = float(places.sizes @ places.losses) / max(1, int(places.sizes[places.losses > 0].sum()))
+        scale = float(places.sizes @ places.losses) / max(1, len(self._rows))
         heats = scale * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
         for hotter, colder in pairwise(heats.tolist()):
             if not len(self._rows) or watch.expired():
