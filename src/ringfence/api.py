@@ -165,8 +165,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, forc
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound: for
-    experiments.
+    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound, and
+    releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -185,7 +185,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, forc
     """
     _check_available(spec, force=force)
     diary = Diary(listener)
-    return _audited(_located(source, spec), spec, searcher(spec, diary), diary)
+    return _audited(_located(source, spec), spec, searcher(spec, diary), diary, force=force)
 
 
 def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
@@ -210,7 +210,7 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
 
-def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
+def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: bool = False) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
     from ringfence.basket_rows import spread
@@ -228,7 +228,7 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary) -> Release:
             table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
         before = engine.open(original, spec.data) if spec.has_rings else None
-        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision)
+        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision, force=force)
     kept = original if spec.has_rings else None
     return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
 
@@ -298,6 +298,7 @@ def run(
             Path(folder),
             file_format=_format_of(source, spec),
             original=rows if spec.has_rings else None,
+            force=force,
             log=diary.lines,
             report=report,
             plots=plots,

@@ -106,12 +106,15 @@ def run(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which rows boundaries cost; of baskets, why items were generalized.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Let through what is known not to be sound, for experiments.")
+    ] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
-        release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener)
+        release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener, force=force)
     explanations = {}
     if explain:
         explanations["explanation"] = release.explain()
@@ -119,10 +122,12 @@ def run(
             explanations["explanation of items"] = release.item_plan.explain()
     if json_:
         _print_json(_release_json(release) | {key: asdict(told) for key, told in explanations.items()})
-        return
-    _show_release(release)
-    for told in explanations.values():
-        print("\n" + "\n".join(told.sentences))
+    else:
+        _show_release(release)
+        for told in explanations.values():
+            print("\n" + "\n".join(told.sentences))
+    if not release.audit.ok:  # forced
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -325,7 +330,7 @@ def _show_release(release: api.Release) -> None:
         + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
     )
     if search is not None:
-        print(f"search: {_found(search, judged=release.plan.kind != 'group')}")
+        print(f"search: {_found(search, judged=release.plan.kind not in ('group', 'ring'))}")
     if release.decision.basket is not None and release.decision.basket.plan is not release.plan:
         print(f"search of item cuts: {_found(release.decision.basket.search, judged=True)}")
     print(f"\n{release.audit}")

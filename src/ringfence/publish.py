@@ -44,15 +44,15 @@ class AuditFailed(RingfenceError):
     """A release of our own making did not pass the audit: a bug in Ringfence. Nothing was written."""
 
 
-def check(verdict: Verdict, decision: Decision) -> Verdict:
-    """Refuse a release that its audit refuses, or that has other rows than were decided on."""
+def check(verdict: Verdict, decision: Decision, *, force: bool = False) -> Verdict:
+    """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""
     expected = decision.metrics["rows"] + (decision.metrics["suppressed"] if decision.plan.masked else 0)
     if verdict.measured["rows"] != expected:
         raise AuditFailed(
             f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing was"
             " written; unless you changed it, please report this"
         )
-    if not verdict.ok:
+    if not verdict.ok and not force:
         raise AuditFailed(
             "this release did not pass its audit, so nothing was written; unless you changed it, please report this:"
             f" {verdict.findings[0].message}"
@@ -70,6 +70,7 @@ def publish(
     *,
     file_format: str,
     original: ibis.Table | None = None,
+    force: bool = False,
     log: Sequence[str],
     report: bool,
     plots: bool,
@@ -89,7 +90,8 @@ def publish(
             release = staged / "public" / f"release.{file_format}"
             _refuse_unreadable(rows, decision, spec, file_format)
             engine.write(as_text(rows, spec, file_format), release, spec.data)
-            verdict = check(verify(engine, engine.open(release, as_released(spec.data)), spec, original), decision)
+            verdict = verify(engine, engine.open(release, as_released(spec.data)), spec, original)
+            check(verdict, decision, force=force)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")

@@ -402,7 +402,7 @@ class Method(Part):
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
     target: str | None = None
     partition: Literal["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"] | None = None
-    order: Literal["gray", "lexicographic", "hilbert"] = "gray"
+    order: Literal["nearest", "gray", "lexicographic", "hilbert"] = "nearest"
     max_ring: Count | None = None
     homogeneous: bool = False
     paper_diversity: bool = False

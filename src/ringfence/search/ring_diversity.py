@@ -49,7 +49,7 @@ def ring_width(k: int | None, l: int) -> int:  # noqa: E741  the literature's na
 
 
 def rings_of_different_values(
-    census: Census, attribute: int, *, width: int, order: Order = "gray", limit: int = 0, stream: Stream
+    census: Census, attribute: int, *, width: int, order: Order = "nearest", limit: int = 0, stream: Stream
 ) -> Rings:
     """Return rings of `width` to below 2 `width` rows, in each of which every sensitive value occurs at most once.
 
