@@ -223,3 +223,13 @@ def test_tracing_back_by_brute_force(case: tuple[pa.Table, pa.Table, Spec]) -> N
         assert least <= min(cells)
         assert max(cells) <= verdict.measured.get("past_boundary_most", least)
         assert ("boundary" in rules(verdict)) == (least > 0)
+
+
+def test_a_release_and_an_original_of_different_types() -> None:
+    spec = Spec(
+        attributes={"x": {"role": "quasi", "hierarchy": "flat"}, "pay": {"role": "insensitive"}}, privacy={"k": 1}
+    )
+    release = pa.table({"x": ["a", "b"], "pay": [7.0, 2.5]})
+    original = pa.table({"x": ["a", "b", "c"], "pay": ["7.0", "2.50", None]})
+    assert rf.audit(release, spec, original).ok
+    assert rules(rf.audit(release, spec, original.take([1, 2]))) == ["original"]

@@ -21,6 +21,7 @@ from ringfence.api import run
 from ringfence.baskets import take_baskets
 from ringfence.errors import DataError, SpecError, Unsatisfiable
 from ringfence.item_plan import ItemPlan
+from ringfence.samples import baskets
 
 TREE = {"A": ["a1", "a2"], "B": ["b1", "b2"]}
 ROWS = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
@@ -285,6 +286,22 @@ def test_releases_pass_their_audit_and_cost_what_they_must(case: Case, k: int, m
         label = dict(zip(release.plan.columns["basket"].leaves, release.plan.columns["basket"].labels, strict=True))
         expected = [{label[str(case.tree.labels[leaf])] for leaf in row} for row in case.rows]
         assert as_sets(release.table["basket"].to_pylist()) == as_sets([sorted(map(str, row)) for row in expected])
+
+
+def test_a_search_that_is_out_of_time_still_keeps_the_promise() -> None:
+    spec = rf.Spec(
+        attributes={"basket": {"role": "items", "hierarchy": {"fanout": 2}}},
+        privacy={"k": 5, "m": 2},
+        method={"name": "itemsets", "time_limit": 1e-9},
+    )
+    release = rf.anonymize(baskets(400).select(["basket"]), spec)
+    assert release.search is not None
+    assert not release.search.optimal
+    assert release.search.bound < release.search.cost
+    assert release.audit.ok
+    assert "not looked for: the time was up" in release.report().html
+    assert "Item plan" in str(release)
+    assert release.explain().sentences
 
 
 # What is refused

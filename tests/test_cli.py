@@ -891,9 +891,20 @@ def test_the_release_just_written_passes_its_audit(desk: Desk) -> None:
     done(desk.run())
     assert "The promise holds." in done(desk.audit()).out
     verdict = done(desk.audit("--json")).json
-    assert verdict.keys() == {"ok", "measured", "findings", "smallest", "notes", "risk"}
+    assert verdict.keys() == {"schema", "ok", "measured", "findings", "smallest", "notes", "risk", "attacks"}
     assert verdict["ok"] is True
     assert verdict["findings"] == []
+
+
+def test_attacks_on_the_release_just_written(desk: Desk) -> None:
+    desk.put(privacy="k = 2\nl = 2")
+    done(desk.run())
+    original = desk.folder / "people.csv"
+    attacked = done(desk.audit("--original", original, "--attack", "linkage", "--attack", "homogeneity", "--json")).json
+    assert {each["name"] for each in attacked["attacks"]} == {"linkage", "homogeneity"}
+    assert "Attacks:" in done(desk.audit("--original", original, "--attack", "all", "--population", original)).out
+    refused(desk.audit("--attack", "linkage"), 2, "needs the original")
+    refused(desk.audit("--attack", "brute"), 2, "'brute'", "allowed: all, linkage")
 
 
 def test_a_single_cell_changed_by_hand_is_found(desk: Desk) -> None:

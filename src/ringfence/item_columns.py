@@ -1,6 +1,7 @@
 """Columns of items: text with a separator, lists, and the lines of a basket file (FIMI, SPMF)."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def _lines(path: Path, encoding: str) -> list[str]:
     return lines if lines[-1] else lines[:-1]  # the last line ends like the others, or does not
 
 
-def is_spmf(lines: list[str]) -> bool:
+def is_spmf(lines: Iterable[str]) -> bool:
     """Whether lines of a basket file end as SPMF's do.
 
     >>> is_spmf(["@CONVERTED_FROM_TEXT", "1 -1 2 -1 -2"]), is_spmf(["1 2", "3"])
@@ -50,8 +51,9 @@ def is_spmf(lines: list[str]) -> bool:
 
 
 def file_is_spmf(path: Path, encoding: str) -> bool:
-    """Whether a basket file is in SPMF's form."""
-    return is_spmf(_lines(path, encoding))
+    """Whether a basket file, known to be readable, is in SPMF's form."""
+    with path.open(encoding=encoding) as lines:
+        return is_spmf(lines)
 
 
 def item_lists(column: pa.ChunkedArray, separator: str | None, name: str) -> pa.ListArray:

@@ -15,8 +15,8 @@ from ringfence.audit.against import Linked
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Cells, Column, Floats, Longs, Released, classes, total_by
 from ringfence.audit.linkage import Cover, Side, link
-from ringfence.audit.rings import Matches
-from ringfence.audit.verdict import Attack
+from ringfence.audit.rings import Matches, has_rings
+from ringfence.audit.verdict import Attack, some
 from ringfence.spec import Spec
 
 MOST_KNOWN = 3
@@ -90,7 +90,17 @@ def _guessed(fits: Longs, people: Longs) -> tuple[float, float]:
 
 
 def homogeneity(scene: Scene) -> Iterator[Attack]:
-    """Guess the commonest sensitive value of the target's class."""
+    """Guess the commonest sensitive value of the target's class; of one without classes, of the rows that fit him."""
+    if has_rings(scene.spec):
+        for name, column in scene.released.sensitive.items():
+            told = _told(scene, name, np.arange(len(column.labels)), len(column.labels))
+            fits, people = np.maximum(told.sum(axis=1), 1), scene.linked.original.rows
+            sure = told.max(axis=1) / fits
+            whole = scene.released.cells_of[name].whole(len(column.labels)).max()
+            how = f"guessing the commonest {name!r} of the rows that fit"
+            mean = float((sure * people).sum() / people.sum())
+            yield Attack("homogeneity", how, mean, float(sure.max()), None, float(whole))
+        return
     for name, cells in scene.released.cells_of.items():
         most = np.maximum.reduceat(cells.rows, cells.starts)
         bound = scene.spec.bounds().get("alpha")
@@ -107,7 +117,7 @@ def homogeneity(scene: Scene) -> Iterator[Attack]:
 
 def background(scene: Scene) -> Iterator[Attack]:
     """Rule out the commonest values that the target does not have, and guess the value by its share of the rest."""
-    for name, cells in scene.released.cells_of.items():
+    for name, cells in scene.released.cells_of.items() if not has_rings(scene.spec) else ():
         whole = Cells(
             np.zeros(int(cells.values.max()) + 1, np.int64),
             np.arange(cells.values.max() + 1),
@@ -154,6 +164,8 @@ def minimality(scene: Scene) -> Iterator[Attack]:
     part then has its commonest value is what the adversary believes. He is wrong where the whole table was recoded for
     the sake of other classes, so this is the most that he might believe.
     """
+    if has_rings(scene.spec):
+        return
     rng = np.random.default_rng(scene.seed)
     graph, k = scene.linked.graph, scene.spec.privacy.k or 1
     least = {part.of or "": int(part.value) for part in scene.spec.diversities() if part.kind == "distinct"}
@@ -206,7 +218,8 @@ def corruption(scene: Scene) -> Iterator[Attack]:
     if scene.matches is not None:
         known = max(scene.corrupted, 1)
         after = corrupt(scene.matches, known, scene.seed)
-        how = f"knowing whose {known} rows are ({'exact' if after.exact else 'seeded'}, the worst case)"
+        rows, found = some(known, "row"), "exact" if after.exact else "seeded"
+        how = f"knowing whose {rows} {'is' if known == 1 else 'are'} ({found}, the worst case)"
         yield Attack("corruption", how, 1 / after.fewest, 1 / after.fewest, None, 1 / scene.total)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, total_by
 from ringfence.audit.flows import Graph
 from ringfence.audit.reading import Interval, OneOf, read_label, speller
-from ringfence.audit.spelling import as_number
+from ringfence.audit.spelling import as_number, spelled_number
 from ringfence.builders import read_domain
 from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.spec import Spec
@@ -51,12 +51,19 @@ class Cover:
 def read_sides(
     release: pa.Table, original: pa.Table, quasi: Sequence[str], kept: Sequence[str], spec: Spec, rows: str
 ) -> tuple[Side, Side]:
-    """Code the combinations of both tables; equal values of `kept` columns get equal numbers in both."""
+    """Code the combinations of both tables; equal values of `kept` columns get equal numbers in both.
+
+    Numbers are equal by value: one table may be a text file and the other not.
+    """
     merged = []
     for name in kept:
         columns = [read_column(table[name], name, spec) for table in (release, original)]
-        labels = {label: number for number, label in enumerate(dict.fromkeys(columns[0].labels + columns[1].labels))}
-        codes = [np.array([labels[label] for label in each.labels], np.int64)[each.codes] for each in columns]
+        spelled = [[None if text is None else spelled_number(text) for text in each.labels] for each in columns]
+        labels = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
+        codes = [
+            np.array([labels[label] for label in own], np.int64)[each.codes]
+            for own, each in zip(spelled, columns, strict=True)
+        ]
         merged.append(Column(name, tuple(labels), np.concatenate(codes)))
     _, together = classes(merged, release.num_rows + original.num_rows)
     numbers = np.split(together, [release.num_rows])

@@ -30,6 +30,11 @@ DRAW = (
 )
 
 
+def has_rings(spec: Spec) -> bool:
+    """Whether the rows of one class may stand for different people than those of the next: then classes say nothing."""
+    return spec.method.name == "ring" and not spec.method.homogeneous
+
+
 @dataclass(frozen=True, eq=False)
 class Matches:
     """The effective matches of a release: `graph` has an edge for each pair of combinations that some complete

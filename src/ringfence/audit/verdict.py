@@ -7,6 +7,26 @@ from typing import Any
 from ringfence.audit.risk import Risk, as_json, shown_risk
 from ringfence.markup import clipped, paragraph, table
 
+SCHEMA = "ringfence audit 1"
+"""Names what `Verdict.as_dict` looks like; docs/audit.schema.json says it in full."""
+
+_MERGE = "generalize these classes further, or suppress their rows"
+MENDS = {
+    **dict.fromkeys(("k", "l", "p", "t", "alpha", "beta", "delta", "k_map", "presence"), _MERGE),
+    "m": "publish the labels of rare combinations under a common, more general one",
+    "labels": "publish labels of the hierarchy and scheme, or state the right ones in the specification",
+    "boundary": "publish these values no higher than their boundary, suppress their rows, or raise the boundary",
+    "recoding": "publish every value under one label, and do not mix releases",
+    "repeated": "publish each label once in a basket",
+    "missing": "remove these rows, or set data.missing = 'value'",
+    "identifier": "remove these columns",
+    "unlisted": "remove these columns, give each a role, or set data.unlisted = 'publish'",
+    "rows": "publish the rows of the original, each once, and suppress no more than allowed",
+    "original": "publish only rows of the original, under labels that hold their values",
+    "manifest": "publish the file that the manifest speaks of, or run again",
+}
+"""What mends a finding, by its rule."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -15,13 +35,19 @@ class Finding:
     The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), boundary (generalized past
     it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
     missing), identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
-    suppressed), original (rows that cannot be traced back to it).
+    suppressed), original (rows that cannot be traced back to it), alpha, beta, delta, k_map and presence (more models),
+    manifest (the file is another one).
     """
 
     rule: str
     message: str
     rows: int
     example: Mapping[str, str | None]
+
+    @property
+    def mend(self) -> str:
+        """What would mend it."""
+        return MENDS[self.rule]
 
     def __str__(self) -> str:
         return self.message + (f" (for example {_shown(self.example)})" if self.example else "")
@@ -92,8 +118,9 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
         return {
+            "schema": SCHEMA,
             **asdict(self),
-            "findings": [*map(asdict, self.findings)],
+            "findings": [{**asdict(finding), "mend": finding.mend} for finding in self.findings],
             "smallest": [*map(asdict, self.smallest)],
             "notes": [*self.notes],
             "risk": None if self.risk is None else as_json(self.risk),

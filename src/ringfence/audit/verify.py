@@ -19,7 +19,7 @@ from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.population import Fits, fit
-from ringfence.audit.rings import DRAW, Matches, find_matches, judge_rings
+from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
@@ -88,7 +88,7 @@ def verify(
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
         return _verdict(evidence, released, items=bool(items and not quasi), risk=None)
     evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
-    if not _has_rings(spec):
+    if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
     shown = rows.drop(*items)
@@ -184,10 +184,10 @@ def _judge_original(
     if "past_boundary" in measured:  # cell by cell, which tells more than the labels alone
         evidence.findings = [finding for finding in evidence.findings if finding.rule != "boundary"]
     linked, matches = None, None
-    if _has_rings(spec) or corrupted or attacked:
+    if has_rings(spec) or corrupted or attacked:
         linked = read_linked(engine, rows, original, spec, blind=True)
         matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
-    if linked is not None and matches is not None and _has_rings(spec):
+    if linked is not None and matches is not None and has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
         evidence.notes.append(DRAW)
     evidence.add(found, measured)
@@ -203,7 +203,7 @@ def _risk(
 ) -> Risk | None:
     """Measure risk by classes; where there are none, by the largest k that holds for each row."""
     rows, people = released.sizes, None if fits is None else fits.people
-    if not _has_rings(spec):
+    if not has_rings(spec):
         firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
         return measure_risk(rows, rows, firsts, spec.privacy.k or 1, population=people, population_size=size)
     if matches is None:
@@ -222,11 +222,6 @@ def _population_size(engine: Engine, spec: Spec, tables: Iterable[ibis.Table], f
             added = engine.fetch(table.aggregate(table[name].cast("float64").sum().name(WEIGHT)))[WEIGHT].to_pylist()[0]
             return None if added is None else float(added)
     return None
-
-
-def _has_rings(spec: Spec) -> bool:
-    """Whether the rows of one class may stand for different people than those of the next: then classes say nothing."""
-    return spec.method.name == "ring" and not spec.method.homogeneous
 
 
 def _beside(engine: Engine, original: ibis.Table, spec: Spec) -> ibis.Table:
@@ -270,7 +265,7 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
         raise SpecError(f"corrupted = {corrupted}: allowed: how many rows the adversary knows, from 0 on")
     if corrupted and not has_original:
         raise DataError("what known rows give away could not be judged: it needs the original")
-    if _has_rings(spec):
+    if has_rings(spec):
         if not has_original:
             raise DataError(
                 "a release of the method 'ring' could not be judged: its rows have no classes, and who could be who is"

@@ -2,22 +2,27 @@
 
 A *row* here is one of the rows of a tuple; rows of one tuple and the same sensitive values are alike. Groups have from
 k rows to as many as there is room for, and of each sensitive attribute as many different values as is asked.
+
+For each group its span is kept, and for each row what its group would lose without it. So most changes are weighed
+without looking at the other rows of a group; what was kept is put right when a change is made.
 """
 
-from math import exp
+from math import log
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ringfence.kernels.spans import BARE, LEAN, Floats, Ints, Longs, Space, Span, Words, loss_of, new_span, start, widen
+from ringfence.kernels.spans import BARE, LEAN, Floats, Ints, Longs, Space, Words, loss_with, widen
 
 NOBODY = -1
+RARE = 256
+"""One in so many changes makes a group anew, and one dissolves one."""
 
 
 class Asked(NamedTuple):
-    """What a group needs: k rows, and `least[s]` different values of each sensitive attribute s; and what s² rows
-    cost, `size_weight`."""
+    """What a group needs: k rows, and `least[s]` different values of each sensitive attribute s; and what s rows cost
+    beside their loss: `size_weight` s²."""
 
     k: int
     least: Longs
@@ -27,8 +32,8 @@ class Asked(NamedTuple):
 class People(NamedTuple):
     """The rows: their tuples and `values`, of all attributes numbered together, and who is near whom.
 
-    Rows of tuple t are those from `starts[t]` to before `starts[t + 1]`; `near[t]` are tuples near it, itself among
-    them if it has several rows.
+    Rows of tuple t are those from `starts[t]` to before `starts[t + 1]`; `near[t]` are tuples near it, nearest first,
+    itself among them if it has several rows.
     """
 
     tuples: Ints
@@ -38,44 +43,41 @@ class People(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Who is where: row r is member `slots[r]` of group `homes[r]`.
+    """Who is where: row r is member `slots[r]` of group `homes[r]`, of which a row would lose `without[r]` without it.
 
-    Group g has the first `sizes[g]` of `members[g]`; a row of it loses `losses[g]`. Groups without rows are `spare`,
-    the first `free[0]` of them.
+    Group g has the first `sizes[g]` of `members[g]`, which has room for one more than a group may have. It spans
+    `low[g]`, `high[g]` and `covered[g]`, and a row of it loses `losses[g]`. Groups without rows are `spare`, the first
+    `free[0]` of them.
     """
 
     homes: Ints
     slots: Ints
+    without: Floats
     members: Ints
     sizes: Longs
+    low: Ints
+    high: Ints
+    covered: Words
     losses: Floats
     spare: Ints
     free: Longs
 
 
-class Scratch(NamedTuple):
-    """Room to work in."""
+class Room(NamedTuple):
+    """Room to work in: the span of some members and those behind them, values seen, rows moved and whence or whither,
+    and the state of what is random."""
 
-    span: Span
+    low: Ints
+    high: Ints
+    covered: Words
     seen: Longs
     stamp: Longs
-    taken: Ints
-    whence: Ints
+    moved: Ints
+    other: Ints
+    state: Words
 
 
-@njit(cache=True, nogil=True)
-def new_scratch(space: Space, values: int, capacity: int) -> Scratch:
-    """Return room to work in."""
-    return Scratch(
-        new_span(space),
-        np.zeros(values, np.int64),
-        np.zeros(1, np.int64),
-        np.empty(capacity, np.int32),
-        np.empty(capacity, np.int32),
-    )
-
-
-@njit(**BARE)
+@njit(**LEAN)
 def _draw(state: Words, below: int) -> np.int64:
     """Return a number from 0 to before `below`, by xorshift64* (Vigna 2016)."""
     word = state[0]
@@ -87,25 +89,56 @@ def _draw(state: Words, below: int) -> np.int64:
 
 
 @njit(**LEAN)
-def _loss_with(space: Space, people: People, places: Places, g: int, without: int, more: int, span: Span) -> float:
-    """Return what a row of a group loses without one of its rows, and with another."""
-    ends, words, low, high, covered = space.ends, space.words, span.low, span.high, span.words
-    tuples, members, size = people.tuples, places.members, places.sizes[g]
-    first = members[g, 0] if members[g, 0] != without else members[g, 1]
-    start(space, span, tuples[first] if more == NOBODY else tuples[more])
-    for i in range(size):
-        if members[g, i] != without:
-            widen(ends, words, low, high, covered, tuples[members[g, i]])
-    return float(loss_of(space, span))
+def _patience(heat: float, state: Words) -> float:
+    """Return by how much a change may make things worse: exponentially distributed, as Metropolis has it."""
+    return -heat * log((_draw(state, 1 << 31) + 1) / (1 << 31))
+
+
+@njit(**LEAN)
+def _clear(low: Ints, high: Ints, covered: Words) -> None:
+    """Make a span cover nothing."""
+    for i in range(len(low)):
+        low[i], high[i] = np.iinfo(np.int32).max, -1
+    for w in range(len(covered)):
+        covered[w] = 0
 
 
 @njit(**BARE)
-def _varied(people: People, places: Places, asked: Asked, g: int, without: int, more: int, room: Scratch) -> bool:
+def refresh(space: Space, people: People, places: Places, g: int, room: Room) -> None:
+    """Put right what is kept of a group: its span, its loss, and what it would lose without each member.
+
+    The span without a member is that of the members before it, kept in the group's place for a while, together with
+    that of the members behind it.
+    """
+    ends, words, tuples = space.ends, space.words, people.tuples
+    members, size = places.members[g], places.sizes[g]
+    low, high, covered = places.low[g], places.high[g], places.covered[g]
+    _clear(room.low[size], room.high[size], room.covered[size])
+    for m in range(size - 1, 0, -1):
+        t = tuples[members[m]]
+        for i in range(len(low)):
+            room.low[m, i] = min(ends[t, i], room.low[m + 1, i])
+            room.high[m, i] = max(ends[t, i], room.high[m + 1, i])
+        for w in range(len(covered)):
+            room.covered[m, w] = words[t, w] | room.covered[m + 1, w]
+    _clear(low, high, covered)
+    for m in range(size):
+        for i in range(len(low)):
+            room.low[0, i] = min(low[i], room.low[m + 1, i])
+            room.high[0, i] = max(high[i], room.high[m + 1, i])
+        for w in range(len(covered)):
+            room.covered[0, w] = covered[w] | room.covered[m + 1, w]
+        another = tuples[members[0 if m > 0 or size == 1 else 1]]
+        places.without[members[m]] = loss_with(space, room.low[0], room.high[0], room.covered[0], another)
+        widen(ends, words, low, high, covered, tuples[members[m]])
+    places.losses[g] = loss_with(space, low, high, covered, tuples[members[0]]) if size > 0 else 0.0
+
+
+@njit(**BARE)
+def _varied(people: People, places: Places, asked: Asked, g: int, without: int, more: int, room: Room) -> bool:
     """Whether a group has values enough without one of its rows, and with another."""
     members = places.members[g]
     for s in range(len(asked.least)):
-        if asked.least[s] <= 1:
-            continue
         room.stamp[0] += 1
         stamp, distinct = room.stamp[0], 0
         for i in range(places.sizes[g] + 1):
@@ -120,196 +153,178 @@ def _varied(people: People, places: Places, asked: Asked, g: int, without: int, 
     return True
 
 
+@njit(**BARE)
+def _transfer(places: Places, row: int, to: int) -> None:
+    """Let a row change groups; the last member takes its slot. What is kept of the groups is put right later."""
+    g, slot = places.homes[row], places.slots[row]
+    last = places.sizes[g] - 1
+    other = places.members[g, last]
+    places.members[g, slot], places.slots[other] = other, slot
+    places.sizes[g] = last
+    slot = places.sizes[to]
+    places.members[to, slot] = row
+    places.slots[row], places.homes[row] = slot, to
+    places.sizes[to] = slot + 1
+
+
 @njit(**LEAN)
 def _cost(asked: Asked, size: int, loss: float) -> float:
     return size * (loss + asked.size_weight * size)
 
 
 @njit(**LEAN)
-def _take(places: Places, row: int) -> None:
-    """Take a row out of its group; the last member takes its slot."""
-    g, slot = places.homes[row], places.slots[row]
-    last = places.sizes[g] - 1
-    other = places.members[g, last]
-    places.members[g, slot] = other
-    places.slots[other] = slot
-    places.sizes[g] = last
+def _joined(space: Space, places: Places, g: int, t: int) -> float:
+    """Return what a row of a group loses once a tuple has joined it."""
+    return float(loss_with(space, places.low[g], places.high[g], places.covered[g], t))
 
 
 @njit(**LEAN)
-def _put(places: Places, row: int, g: int) -> None:
-    """Put a row into a group."""
-    slot = places.sizes[g]
-    places.members[g, slot] = row
-    places.slots[row], places.homes[row] = slot, g
-    places.sizes[g] = slot + 1
+def _exchanged(space: Space, people: People, places: Places, g: int, leaving: int, t: int, room: Room) -> float:
+    """Return what a row of a group loses once one of its rows has left and a tuple has joined it.
 
-
-@njit(**LEAN)
-def _accepts(change: float, heat: float, state: Words) -> bool:
-    """Whether a change of the cost is accepted: always for the better, for the worse the less likely the more."""
-    if change <= 0.0:
-        return True
-    return change < 20.0 * heat and _draw(state, 1 << 30) < exp(-change / heat) * (1 << 30)
-
-
-@njit(**LEAN)
-def _swap(
-    space: Space, people: People, places: Places, asked: Asked, one: int, other: int, heat: float, room: Scratch,
-    state: Words,
-) -> float:  # fmt: skip
-    """Let two rows of different groups change places, if that is accepted; return by how much the cost changed."""
-    losses, sizes = places.losses, places.sizes
-    a, b = places.homes[one], places.homes[other]
-    mine = _loss_with(space, people, places, a, one, other, room.span)
-    change = sizes[a] * (mine - losses[a])
-    if change - sizes[b] * losses[b] > 20.0 * heat:
-        return 0.0
-    yours = _loss_with(space, people, places, b, other, one, room.span)
-    change += sizes[b] * (yours - losses[b])
-    if not _accepts(change, heat, state):
-        return 0.0
-    if not (
-        _varied(people, places, asked, a, one, other, room) and _varied(people, places, asked, b, other, one, room)
-    ):
-        return 0.0
-    _take(places, one)
-    _take(places, other)
-    _put(places, one, b)
-    _put(places, other, a)
-    losses[a], losses[b] = mine, yours
-    return float(change)
-
-
-@njit(**LEAN)
-def _move(
-    space: Space, people: People, places: Places, asked: Asked, row: int, to: int, heat: float, room: Scratch,
-    state: Words,
-) -> float:  # fmt: skip
-    """Move a row to another group, if that is accepted; return by how much the cost changed."""
-    home, losses = places.homes[row], places.losses
-    size, more = places.sizes[home], places.sizes[to]
-    after = _loss_with(space, people, places, to, NOBODY, row, room.span)
-    change = _cost(asked, more + 1, after) - _cost(asked, more, losses[to])
-    if change - _cost(asked, size, losses[home]) > 20.0 * heat:
-        return 0.0
-    left = _loss_with(space, people, places, home, row, NOBODY, room.span)
-    change += _cost(asked, size - 1, left) - _cost(asked, size, losses[home])
-    if not _accepts(change, heat, state) or not _varied(people, places, asked, home, row, NOBODY, room):
-        return 0.0
-    _take(places, row)
-    _put(places, row, to)
-    losses[home], losses[to] = left, after
-    return float(change)
+    A row whose leaving alone changes nothing leaves the span as it is, as far as losses go. Else the others are put
+    together anew.
+    """
+    if places.without[leaving] == places.losses[g]:
+        return float(_joined(space, places, g, t))
+    ends, words, tuples, members = space.ends, space.words, people.tuples, places.members
+    low, high, covered = room.low[0], room.high[0], room.covered[0]
+    for i in range(len(low)):
+        low[i] = high[i] = ends[t, i]
+    for w in range(len(covered)):
+        covered[w] = words[t, w]
+    for m in range(places.sizes[g]):
+        if members[g, m] != leaving:
+            widen(ends, words, low, high, covered, tuples[members[g, m]])
+    return float(loss_with(space, low, high, covered, t))
 
 
 @njit(**BARE)
-def _dissolve(
-    space: Space, people: People, places: Places, asked: Asked, g: int, heat: float, room: Scratch, state: Words
-) -> float:
-    """Give the rows of a group to groups near them, if that is accepted; return by how much the cost changed."""
-    capacity, size = places.members.shape[1], places.sizes[g]
-    change = -_cost(asked, size, places.losses[g])
-    moved = 0
-    while places.sizes[g] > 0:
+def _dissolve(space: Space, people: People, places: Places, asked: Asked, g: int, heat: float, room: Room) -> None:
+    """Give the rows of a group to groups near them, each to the one that it costs least, if that is accepted."""
+    capacity, moved = places.members.shape[1] - 1, 0
+    change = -_cost(asked, places.sizes[g], places.losses[g]) - _patience(heat, room.state)
+    while places.sizes[g] > 0 and change <= 0.0:
         row = places.members[g, places.sizes[g] - 1]
-        near = people.near[people.tuples[row]]
-        best, to, after = np.inf, np.int64(NOBODY), 0.0
+        t = people.tuples[row]
+        near = people.near[t]
+        best, to = np.inf, np.int64(NOBODY)
         for i in range(len(near)):
             if near[i] == NOBODY:
                 break
             first, stop = people.starts[near[i]], people.starts[near[i] + 1]
             if first == stop:
                 continue
-            home = np.int64(places.homes[first + _draw(state, stop - first)])
+            home = np.int64(places.homes[first + _draw(room.state, stop - first)])
             if home in (np.int64(g), to) or places.sizes[home] == capacity:
                 continue
-            loss = _loss_with(space, people, places, home, NOBODY, row, room.span)
-            more = _cost(asked, places.sizes[home] + 1, loss) - _cost(asked, places.sizes[home], places.losses[home])
+            size, loss = places.sizes[home], _joined(space, places, home, t)
+            more = _cost(asked, size + 1, loss) - _cost(asked, size, places.losses[home])
             if more < best:
-                best, to, after = more, home, loss
-        if to == NOBODY:
-            change = np.inf
-            break
+                best, to = more, home
         change += best
-        room.taken[moved], room.whence[moved] = row, to
-        moved += 1
-        _take(places, row)
-        _put(places, row, to)
-        places.losses[to] = after
-        if change > 20.0 * heat and change - best > 20.0 * heat:
-            change = np.inf
-            break
-    if change < np.inf and _accepts(change, heat, state):
+        if to != NOBODY:
+            room.moved[moved], room.other[moved] = row, to
+            moved += 1
+            _transfer(places, row, to)
+            refresh(space, people, places, to, room)
+    if change <= 0.0:
         places.spare[places.free[0]] = g
         places.free[0] += 1
-        return float(change)
+        return
     for i in range(moved - 1, -1, -1):
-        _take(places, room.taken[i])
-        _put(places, room.taken[i], g)
-    for i in range(moved):
-        places.losses[room.whence[i]] = _loss_with(space, people, places, room.whence[i], NOBODY, NOBODY, room.span)
-    return 0.0
+        _transfer(places, room.moved[i], g)
+        refresh(space, people, places, room.other[i], room)
+    refresh(space, people, places, g, room)
 
 
 @njit(**BARE)
-def _spawn(
-    space: Space, people: People, places: Places, asked: Asked, row: int, heat: float, room: Scratch, state: Words
-) -> float:
-    """Make a group of a row and rows near it that their groups can do without, if that is accepted; return by how much
-    the cost changed."""
+def _spawn(space: Space, people: People, places: Places, asked: Asked, row: int, heat: float, room: Room) -> None:
+    """Make a group of a row and rows near it that their groups can do without, if that is accepted."""
     if places.free[0] == 0:
-        return 0.0
-    g = places.spare[places.free[0] - 1]
-    change, moved = 0.0, 0
-    at, look = row, 0
+        return
+    g, moved, at, look = places.spare[places.free[0] - 1], 0, np.int64(row), 0
+    change = -_patience(heat, room.state)
     near = people.near[people.tuples[row]]
-    while True:
+    while at != NOBODY:
         home = places.homes[at]
-        if home != g and places.sizes[home] > asked.k and _varied(people, places, asked, home, at, NOBODY, room):
-            left = _loss_with(space, people, places, home, at, NOBODY, room.span)
-            change += _cost(asked, places.sizes[home] - 1, left) - _cost(asked, places.sizes[home], places.losses[home])
-            places.losses[home] = left
-            room.taken[moved], room.whence[moved] = at, home
+        size = places.sizes[home]
+        if home != g and size > asked.k and _varied(people, places, asked, home, at, NOBODY, room):
+            change += _cost(asked, size - 1, places.without[at]) - _cost(asked, size, places.losses[home])
+            room.moved[moved], room.other[moved] = at, home
             moved += 1
-            _take(places, at)
-            _put(places, at, g)
-        at = NOBODY
+            _transfer(places, at, g)
+            refresh(space, people, places, home, room)
+        at = np.int64(NOBODY)
         while at == NOBODY and 0 < moved < asked.k and look < len(near) and near[look] != NOBODY:
             first, stop = people.starts[near[look]], people.starts[near[look] + 1]
             if first < stop:
-                at = first + _draw(state, stop - first)
+                at = first + _draw(room.state, stop - first)
             look += 1
-        if at == NOBODY:
-            break
     if moved == asked.k and _varied(people, places, asked, g, NOBODY, NOBODY, room):
-        loss = _loss_with(space, people, places, g, NOBODY, NOBODY, room.span)
-        if _accepts(change + _cost(asked, moved, loss), heat, state):
-            places.losses[g] = loss
+        refresh(space, people, places, g, room)
+        if change + _cost(asked, moved, places.losses[g]) <= 0.0:
             places.free[0] -= 1
-            return float(change + _cost(asked, moved, loss))
+            return
     for i in range(moved - 1, -1, -1):
-        _take(places, room.taken[i])
-        _put(places, room.taken[i], room.whence[i])
-    for i in range(moved):
-        places.losses[room.whence[i]] = _loss_with(space, people, places, room.whence[i], NOBODY, NOBODY, room.span)
-    return 0.0
+        _transfer(places, room.moved[i], room.other[i])
+        refresh(space, people, places, room.other[i], room)
+
+
+@njit(**LEAN)
+def _move(
+    space: Space, people: People, places: Places, asked: Asked, row: int, to: int, heat: float, room: Room
+) -> None:
+    """Let a row join another group, if that is accepted."""
+    home, sizes, losses = places.homes[row], places.sizes, places.losses
+    loss = _joined(space, places, to, people.tuples[row])
+    change = _cost(asked, sizes[to] + 1, loss) - _cost(asked, sizes[to], losses[to])
+    change += _cost(asked, sizes[home] - 1, places.without[row]) - _cost(asked, sizes[home], losses[home])
+    if change <= _patience(heat, room.state) and _varied(people, places, asked, home, row, NOBODY, room):
+        _transfer(places, row, to)
+        refresh(space, people, places, to, room)
+        refresh(space, people, places, home, room)
+
+
+@njit(**LEAN)
+def _swap(
+    space: Space, people: People, places: Places, asked: Asked, one: int, other: int, heat: float, room: Room
+) -> None:
+    """Let two rows change places, if that is accepted.
+
+    The second group loses at least what it would lose without its row: that may be enough to refuse.
+    """
+    a, b, sizes, losses = places.homes[one], places.homes[other], places.sizes, places.losses
+    without = places.without[other]
+    most = _patience(heat, room.state) - sizes[b] * (without - losses[b])
+    change = sizes[a] * (_exchanged(space, people, places, a, one, people.tuples[other], room) - losses[a])
+    if change > most:
+        return
+    change += sizes[b] * (_exchanged(space, people, places, b, other, people.tuples[one], room) - without)
+    if (
+        change <= most
+        and _varied(people, places, asked, a, one, other, room)
+        and _varied(people, places, asked, b, other, one, room)
+    ):
+        _transfer(places, one, b)
+        _transfer(places, other, a)
+        refresh(space, people, places, a, room)
+        refresh(space, people, places, b, room)
 
 
 @njit(**BARE)
 def anneal(
-    space: Space, people: People, places: Places, asked: Asked, steps: int, hot: float, cold: float, room: Scratch,
-    state: Words,
-) -> float:  # fmt: skip
-    """Try so many changes, the heat falling evenly (by factors) from `hot` to `cold`; return what the cost changed by.
+    space: Space, people: People, places: Places, asked: Asked, steps: int, hot: float, cold: float, room: Room
+) -> None:
+    """Try so many changes, the heat falling evenly (by factors) from `hot` to `cold`.
 
     A row of a group that loses something, and a row near it in another group, say which two groups are changed: one of
-    the two joins the other, or the nearer takes the place of a third.
+    the two joins the other, or the nearer takes the place of a third, of two drawn the one without which the group
+    loses less.
     """
-    tuples, starts, near = people.tuples, people.starts, people.near
-    homes, members, sizes, losses = places.homes, places.members, places.sizes, places.losses
-    capacity, total = members.shape[1], 0.0
-    heat, every = hot, 1024
+    tuples, starts, near, state = people.tuples, people.starts, people.near, room.state
+    homes, members, sizes, losses, without = places.homes, places.members, places.sizes, places.losses, places.without
+    capacity, heat, every = members.shape[1] - 1, hot, 1024
     factor = (cold / hot) ** (every / max(every, steps)) if hot > 0 else 1.0
     for step in range(steps):
         if step % every == every - 1:
@@ -318,36 +333,25 @@ def anneal(
         a = homes[row]
         if losses[a] <= 0.0:
             continue
-        kind = _draw(state, 256)
+        kind = _draw(state, 2 * RARE)
         if kind == 0:
-            total += _dissolve(space, people, places, asked, a, heat, room, state)
-            continue
+            _dissolve(space, people, places, asked, a, heat, room)
         if kind == 1:
-            total += _spawn(space, people, places, asked, row, heat, room, state)
-            continue
+            _spawn(space, people, places, asked, row, heat, room)
         t = near[tuples[row], _draw(state, near.shape[1])]
-        if t == NOBODY:
+        if kind <= 1 or t == NOBODY:
             continue
         other = starts[t] + _draw(state, starts[t + 1] - starts[t])
-        if other == starts[t + 1]:
-            continue
         b = homes[other]
-        if b == a:
+        if starts[t] == starts[t + 1] or b == a:
             continue
-        if sizes[b] > asked.k and sizes[a] < capacity and kind & 1:
-            total += _move(space, people, places, asked, other, a, heat, room, state)
-        elif sizes[a] > asked.k and sizes[b] < capacity and kind & 2:
-            total += _move(space, people, places, asked, row, b, heat, room, state)
-        else:
-            third = members[a, _draw(state, sizes[a])]
-            if third != row and tuples[third] != tuples[other]:
-                total += _swap(space, people, places, asked, third, other, heat, room, state)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def weigh(space: Space, people: People, places: Places, room: Scratch) -> None:
-    """Set what a row of each group loses."""
-    for g in range(len(places.sizes)):
-        if places.sizes[g] > 0:
-            places.losses[g] = _loss_with(space, people, places, g, NOBODY, NOBODY, room.span)
+        if sizes[a] > asked.k and sizes[b] < capacity and (kind & 1 or sizes[b] == asked.k):
+            row, other, a, b = other, row, b, a
+        if sizes[b] > asked.k and sizes[a] < capacity:
+            _move(space, people, places, asked, other, a, heat, room)
+            continue
+        third, fourth = members[a, _draw(state, sizes[a])], members[a, _draw(state, sizes[a])]
+        if without[fourth] < without[third]:
+            third = fourth
+        if tuples[third] != tuples[other]:
+            _swap(space, people, places, asked, third, other, heat, room)

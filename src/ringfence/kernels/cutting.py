@@ -7,7 +7,7 @@ more than the group, so groups that could be cut into two that have all they nee
 import numpy as np
 from numba import njit
 
-from ringfence.kernels.spans import Ints, Longs, Space, loss_of, new_span, start, widen
+from ringfence.kernels.spans import Ints, Longs, Space, loss_with, new_span, start, widen
 
 NEVER = -1
 
@@ -80,7 +80,7 @@ def cut(space: Space, tuples: Ints, starts: Longs, size_weight: float, begins: L
                 loss, previous = NEVER, t
             if i <= latest and cost[i] < np.inf:
                 if loss == NEVER:
-                    loss = loss_of(space, span)
+                    loss = loss_with(space, low, high, covered, t)
                 size = j - i
                 total = cost[i] + size * (loss + size_weight * size)
                 if total < cost[j]:

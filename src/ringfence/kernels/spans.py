@@ -58,6 +58,9 @@ class Span(NamedTuple):
     words: Words
 
 
+ROUNDING = 1e-12
+"""What is lost is a sum of shares; less than this is none."""
+
 M1 = np.uint64(0x5555555555555555)
 M2 = np.uint64(0x3333333333333333)
 M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -105,41 +108,41 @@ def widen(ends: Ints, words: Words, low: Ints, high: Ints, covered: Words, t: in
 
 
 @njit(**LEAN)
-def loss_of(space: Space, span: Span) -> float:
-    """Return what a row loses that is published as a span."""
-    low, high, covered = span.low, span.high, span.words
-    numbers, bases, limits, parent, stop = space.numbers, space.bases, space.limits, space.parent, space.stop
-    masks, holders, scales = space.masks, space.holders, space.scales
+def loss_with(space: Space, low: Ints, high: Ints, covered: Words, t: int) -> float:
+    """Return what a row loses that is published as a span and one tuple, which the span may cover already."""
+    ends, words, numbers, bases, limits = space.ends, space.words, space.numbers, space.bases, space.limits
+    masks, holders, scales, parent, stop = space.masks, space.holders, space.scales, space.parent, space.stop
     loss: float = -space.first
     for i in range(len(low)):
-        base = bases[i]
+        base, first, last = bases[i], min(low[i], ends[t, i]), max(high[i], ends[t, i])
         if i < len(limits):
-            loss += min(limits[i], numbers[base + high[i]] - numbers[base + low[i]])
+            loss += min(limits[i], numbers[base + last] - numbers[base + first])
             continue
-        node = low[i]
-        while stop[base + node] <= high[i]:  # ranges are nested, and ancestors begin no later
+        node = first
+        while stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
             node = parent[base + node]
         loss += numbers[base + node]
     for s in range(len(masks)):
-        loss += scales[s] * count_bits(covered[holders[s]] & masks[s])
-    return loss
+        loss += scales[s] * count_bits((covered[holders[s]] | words[t, holders[s]]) & masks[s])
+    return loss if loss > ROUNDING else 0.0
 
 
 @njit(**BARE)
 def distance(space: Space, one: int, other: int, span: Span) -> float:
     """Return what a row loses that is published as two tuples together."""
     start(space, span, one)
-    widen(space.ends, space.words, span.low, span.high, span.words, other)
-    return float(loss_of(space, span))
+    return float(loss_with(space, span.low, span.high, span.words, other))
 
 
 @njit(cache=True, nogil=True)
 def total_loss(space: Space, tuples: Ints, begins: Longs) -> float:
     """Return what all rows lose together, given by their tuples, in groups that stand between neighbouring `begins`."""
     span, total = new_span(space), 0.0
+    low, high, covered = span.low, span.high, span.words
     for g in range(len(begins) - 1):
-        start(space, span, tuples[begins[g]])
+        first = tuples[begins[g]]
+        start(space, span, first)
         for i in range(begins[g] + 1, begins[g + 1]):
-            widen(space.ends, space.words, span.low, span.high, span.words, tuples[i])
-        total += (begins[g + 1] - begins[g]) * loss_of(space, span)
+            widen(space.ends, space.words, low, high, covered, tuples[i])
+        total += (begins[g + 1] - begins[g]) * loss_with(space, low, high, covered, first)
     return total

@@ -19,15 +19,16 @@ from ringfence.search.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.spans import space_of
 
-EFFORTS = {"fast": 0, "good": 2_000, "best": 20_000}
+EFFORTS = {"fast": 0, "good": 2_500, "best": 25_000}
 """How many changes are tried for each row, times the usual size of groups."""
 
 SLICES = 64
-HOT, COLD = 0.05, 0.004
-"""At first and in the end, changes that add these shares of what a group costs are accepted now and then."""
+HOT, COLD = 0.5, 0.05
+"""At first and in the end, changes are accepted now and then that add these shares of what rows lose on average."""
 
-SIZE_WEIGHT = 1e-5
-"""What a group of s rows costs beside its loss, times s²: little enough to decide among equal losses only."""
+SIZE_WEIGHT = 0.2
+"""What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
+groups small where that costs little, which the discernibility metric is grateful for."""
 
 
 def local(
@@ -93,7 +94,7 @@ def local(
     order = order[np.argsort(asked.blocks[order], kind="stable")]
     found = neighbours(census, space, asked.blocks)
     line = line_up(asked, improved_order(space, order, found))
-    homes = line.cut(space, SIZE_WEIGHT)
+    homes = line.cut(space, 0.0)
     if asked.looked_at:
         homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
     loss, steps = line.loss(space, homes), 0
@@ -128,9 +129,10 @@ class Annealer:
     def __init__(self, line: Lineup, space: Space, homes: Longs, near: Ints, seed: int) -> None:
         asked = line.asked
         self._line, self._space, self._homes = line, space, homes
-        self._asked = kernels.Asked(asked.k, asked.least, SIZE_WEIGHT)
-        usual = max(asked.k, int(asked.least.max(initial=1)))
-        self._usual, capacity = usual, 2 * usual - 1
+        self._usual = max(asked.k, int(asked.least.max(initial=1)))
+        capacity = 2 * self._usual - 1
+        average = line.loss(space, homes) / len(homes)
+        self._asked = kernels.Asked(asked.k, asked.least, SIZE_WEIGHT * average / self._usual)
         sizes = np.bincount(homes)
         self._rows = np.flatnonzero(sizes[homes] <= capacity)
         self._rows = self._rows[np.argsort(line.tuples[self._rows], kind="stable")]
@@ -141,28 +143,48 @@ class Annealer:
             np.searchsorted(tuples, np.arange(len(near) + 1)).astype(np.int64),
             near,
         )
+        self._room = self._roomy(capacity, seed)
         self.places = self._placed(np.unique(homes[self._rows], return_inverse=True)[1].astype(np.int32), capacity)
-        values = int(asked.first_value[-1])
-        self._room = kernels.new_scratch(space, values, capacity + 1)
-        self._state = np.array([np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] | np.uint64(1)])
+        for g in np.flatnonzero(self.places.sizes).tolist():
+            kernels.refresh(space, self.people, self.places, g, self._room)
+
+    def _roomy(self, capacity: int, seed: int) -> kernels.Room:
+        """Return room to work in, and a state for what is random."""
+        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        return kernels.Room(
+            low=np.empty((capacity + 2, ends), np.int32),
+            high=np.empty((capacity + 2, ends), np.int32),
+            covered=np.empty((capacity + 2, words), np.uint64),
+            seen=np.zeros(int(self._line.asked.first_value[-1]), np.int64),
+            stamp=np.zeros(1, np.int64),
+            moved=np.empty(capacity + 1, np.int32),
+            other=np.empty(capacity + 1, np.int32),
+            state=np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1),
+        )
 
     def _placed(self, homes: Ints, capacity: int) -> kernels.Places:
         """Return who is where. There are never more groups than rows would fill with k each."""
         count, most = int(homes.max(initial=-1)) + 1, len(homes) // self._asked.k
         by = np.argsort(homes, kind="stable")
         sizes = np.bincount(homes, minlength=most)
-        begins = np.cumsum(sizes) - sizes
         slots = np.empty(len(homes), np.int32)
-        slots[by] = np.arange(len(homes)) - np.repeat(begins, sizes)
-        members = np.full((most, capacity), kernels.NOBODY, np.int32)
+        slots[by] = np.arange(len(homes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        members = np.full((most, capacity + 1), kernels.NOBODY, np.int32)
         members[homes, slots] = np.arange(len(homes))
-        places = kernels.Places(
-            homes, slots, members, sizes, np.zeros(most), np.arange(most, dtype=np.int32), np.zeros(1, np.int64)
+        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        return kernels.Places(
+            homes=homes,
+            slots=slots,
+            without=np.empty(len(homes)),
+            members=members,
+            sizes=sizes,
+            low=np.empty((most, ends), np.int32),
+            high=np.empty((most, ends), np.int32),
+            covered=np.empty((most, words), np.uint64),
+            losses=np.zeros(most),
+            spare=np.concatenate([np.arange(count, most), np.arange(count)]).astype(np.int32),
+            free=np.array([most - count]),
         )
-        places.spare[: most - count] = np.arange(count, most)
-        places.free[0] = most - count
-        kernels.weigh(self._space, self.people, places, kernels.new_scratch(self._space, 0, 1))
-        return places
 
     def steps(self, effort: int) -> int:
         """Return how many changes to try: fewer for large groups, in which each takes longer."""
@@ -172,20 +194,18 @@ class Annealer:
     def cost(self) -> float:
         """What all groups cost that may change."""
         sizes = self.places.sizes
-        return float(sizes @ (self.places.losses + SIZE_WEIGHT * sizes))
+        return float(sizes @ (self.places.losses + self._asked.size_weight * sizes))
 
     def run(self, steps: int, watch: Watch) -> Longs:
         """Try so many changes; return the group of each row in the best groups seen."""
         places, rows = self.places, self._line.asked.census.rows
         self.best_cost, best = self.cost, places.homes.copy()
-        scale = self.best_cost / max(1, int((places.losses > 0).sum()))
+        scale = float(places.sizes @ places.losses) / max(1, int(places.sizes[places.losses > 0].sum()))
         heats = scale * HOT * (COLD / HOT) ** (np.arange(SLICES + 1) / SLICES)
         for hot, cold in zip(heats[:-1].tolist(), heats[1:].tolist(), strict=True):
             if not len(self._rows) or watch.expired():
                 break
-            kernels.anneal(
-                self._space, self.people, places, self._asked, steps // SLICES, hot, cold, self._room, self._state
-            )
+            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hot, cold, self._room)
             if self.cost < self.best_cost:
                 self.best_cost, best = self.cost, places.homes.copy()
             watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
