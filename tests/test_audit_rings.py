@@ -122,7 +122,13 @@ def test_rings_hold_and_their_damaged_copies_do_not() -> None:
 def test_what_rings_do_not_promise() -> None:
     attributes = {"s": {"role": "sensitive"}}
     table = text("xs", [(1, "a")])
-    for privacy, key in (({"p": 1}, "privacy.p"), ({"t": 0.5}, "privacy.t")):
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"p": 1}, "privacy.p"),
+        ({"t": 0.5}, "privacy.t"),
+        ({"alpha": 0.5}, "privacy.alpha"),
+        ({"l": {"value": 2, "kind": "entropy"}}, "privacy.l of kind 'entropy'"),
+    ]
+    for privacy, key in refused:
         with pytest.raises(SpecError, match=key):
             rf.audit(table, spec_of(1, attributes=attributes, privacy=privacy), table)
     assert rf.audit(table, spec_of(1, homogeneous=True, attributes=attributes)).ok

@@ -76,7 +76,8 @@ def verify(
     quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
     attacks = _chosen(attacks, spec, original is not None, other is not None)
-    sensitive = [*dict.fromkeys([*sensitive, *(spec.of_role("sensitive") if attacks else [])])]
+    guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
+    sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
     columns: list[str] = [name for name in rows.columns if name not in basket]
@@ -119,7 +120,8 @@ def verify(
         scene = Scene(released, linked, matches, spec, corrupted)
         carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
         if "intersection" in attacks and other is not None and original is not None:
-            carried_out += intersection(scene, *_joined(engine, other, _beside(engine, original, spec), spec))
+            known = _beside(engine, original, spec)
+            carried_out += intersection(scene, *_joined(engine, other, known, sensitive, spec))
     if "items" in attacks:
         carried_out.append(
             attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
@@ -146,9 +148,11 @@ def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: b
     return chosen
 
 
-def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[Scene, Released]:
+def _joined(
+    engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec
+) -> tuple[Scene, Released]:
     """Return the other release as attacks see it, and the original with its sensitive values."""
-    quasi, sensitive = spec.of_role("quasi"), spec.of_role("sensitive")
+    quasi = spec.of_role("quasi")
     require_columns(other.columns, [*quasi, *sensitive])
     require_columns(original.columns, sensitive)
     linked = read_linked(engine, other, original, spec, blind=True)
@@ -279,6 +283,8 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
             )
         kinds = {part.kind for part in spec.diversities()} - {"distinct"}
         others = {"privacy.t": bool(spec.closenesses()), "privacy.p": spec.privacy.p is not None}
+        others |= {f"privacy.{key}": True for key in spec.bounds()}
+        others |= {"privacy.presence": spec.privacy.presence is not None}
         for key in [key for key, asked in others.items() if asked] + [f"privacy.l of kind {kind!r}" for kind in kinds]:
             raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
 
