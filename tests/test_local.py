@@ -203,7 +203,7 @@ def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, re
     homes = line.cut(space, 0.0)
     annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
     before = annealer.cost
-    best = annealer.run(64 * 60, Watch())
+    best = annealer.run(64 * 60, 0.5, Watch())
     check(census, line.groups(best), k, least)
     places, people = annealer.places, annealer.people
     for row, (home, slot) in enumerate(zip(places.homes, places.slots, strict=True)):

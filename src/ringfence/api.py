@@ -514,7 +514,6 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
     missing = {
         f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
         "data.entity": data.entity is not None,
-        "data.weights": data.weights is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and method.name not in GROUPING,

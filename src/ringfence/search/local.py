@@ -5,6 +5,8 @@ gain. Everything up to the cut depends on quasi-identifiers only.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,12 +21,21 @@ from ringfence.search.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.spans import space_of
 
-EFFORTS = {"fast": 0, "good": 2_500, "best": 25_000}
-"""How many changes are tried for each row, times the usual size of groups."""
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try: so many changes for each row, times the usual size of groups, the first ones at this heat."""
+
+    changes: int
+    hot: float = 0.5
+
+
+EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(20_000, hot=1.0)}
 
 SLICES = 64
-HOT, COLD = 0.5, 0.05
-"""At first and in the end, changes are accepted now and then that add these shares of what rows lose on average."""
+COLD = 0.05
+"""At first and in the end, changes are accepted now and then that add the shares `hot` and `COLD` of what rows lose on
+average."""
 
 SIZE_WEIGHT = 0.2
 """What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
@@ -98,10 +109,10 @@ def local(
     if asked.looked_at:
         homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
     loss, steps = line.loss(space, homes), 0
-    if EFFORTS[effort] and loss > 0:
+    if EFFORTS[effort].changes and loss > 0:
         annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
-        steps = annealer.steps(EFFORTS[effort])
-        homes = annealer.run(steps, watch)
+        steps = annealer.steps(EFFORTS[effort].changes)
+        homes = annealer.run(steps, EFFORTS[effort].hot, watch)
         loss = line.loss(space, homes)
     cost = (loss + asked.suppressed) / census.rows
     return line.groups(homes), SearchResult(
@@ -186,9 +197,9 @@ class Annealer:
             free=np.array([most - count]),
         )
 
-    def steps(self, effort: int) -> int:
+    def steps(self, changes: int) -> int:
         """Return how many changes to try: fewer for large groups, in which each takes longer."""
-        return len(self._rows) * effort // (self._usual + 3)
+        return len(self._rows) * changes // (self._usual + 3)
 
     @property
     def cost(self) -> float:
@@ -196,16 +207,16 @@ class Annealer:
         sizes = self.places.sizes
         return float(sizes @ (self.places.losses + self._asked.size_weight * sizes))
 
-    def run(self, steps: int, watch: Watch) -> Longs:
+    def run(self, steps: int, hot: float, watch: Watch) -> Longs:
         """Try so many changes; return the group of each row in the best groups seen."""
         places, rows = self.places, self._line.asked.census.rows
         self.best_cost, best = self.cost, places.homes.copy()
         scale = float(places.sizes @ places.losses) / max(1, int(places.sizes[places.losses > 0].sum()))
-        heats = scale * HOT * (COLD / HOT) ** (np.arange(SLICES + 1) / SLICES)
-        for hot, cold in zip(heats[:-1].tolist(), heats[1:].tolist(), strict=True):
+        heats = scale * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
+        for hotter, colder in pairwise(heats.tolist()):
             if not len(self._rows) or watch.expired():
                 break
-            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hot, cold, self._room)
+            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hotter, colder, self._room)
             if self.cost < self.best_cost:
                 self.best_cost, best = self.cost, places.homes.copy()
             watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
