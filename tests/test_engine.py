@@ -592,4 +592,4 @@ def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(100))
     assert sorted(numbers["number"].to_pylist()) == list(range(1, 101))
-    assert numbers["number"].to_pylist() != list(range(1, 101))
+    assert [row["row"] for row in sorted(numbers.to_pylist(), key=lambda row: row["number"])] != list(range(100))
