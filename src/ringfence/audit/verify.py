@@ -86,7 +86,7 @@ def verify(
     evidence = _Evidence([*column_findings(columns, total, spec)], {"k": 0})
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
-        return _verdict(evidence, released, items=bool(items and not quasi), risk=None)
+        return _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=None)
     evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
     if not has_rings(spec):
         for judgement in judge(released, spec):
@@ -110,7 +110,7 @@ def verify(
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size) if quasi else None
-    verdict = _verdict(evidence, released, items=bool(items and not quasi), risk=risk)
+    verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
     if not attacks:
         return verdict
     carried_out: list[Attack] = []
@@ -158,15 +158,18 @@ def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec)
     return Scene(ours, linked, None, spec, 0), theirs
 
 
-def _verdict(evidence: _Evidence, released: Released, *, items: bool, risk: Risk | None) -> Verdict:
-    """Put the verdict together; of baskets alone there are no classes to speak of."""
+def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:
+    """Put the verdict together; of baskets alone, and of rings, there are no classes to speak of."""
     findings = tuple(evidence.findings)
     if items:
         return Verdict(not findings, evidence.measured, findings, ())
-    evidence.measured["classes"] = len(released.sizes)
+    if not rings:
+        evidence.measured["classes"] = len(released.sizes)
     evidence.measured["masked"] = int(released.rows[released.masked].sum())
     evidence.measured["missing"] = int(released.rows[released.incomplete].sum())
-    return Verdict(not findings, evidence.measured, findings, _smallest(released), tuple(evidence.notes), risk)
+    return Verdict(
+        not findings, evidence.measured, findings, () if rings else _smallest(released), tuple(evidence.notes), risk
+    )
 
 
 def _judge_original(
