@@ -312,7 +312,7 @@ def cut_rings(terrain: Terrain, tuples: Ints, bounds: Longs, k: int, most: int, 
                 _fill_end(terrain.ends, tuples, j - 1, -1, k, tails, 0)
             for i in range(newest, oldest - 1, -1):
                 total, q = cost[i] + sums[newest + 1] - sums[i], i % room
-                if total >= cost[j]:
+                if total >= cost[j]:  # closing windows lose nothing or more
                     continue
                 if sets:
                     total += head[i] + tail[j - 1] - free - _paid_twice(noted, length, q, count[q], price, met, j, k)
