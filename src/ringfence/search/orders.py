@@ -80,6 +80,7 @@ def gray_order(census: Census) -> Longs:
 
 
 def few_values_first(census: Census) -> list[int]:
+    """Return the attributes by rising number of values: a difference in one of few values costs most."""
     return sorted(range(len(census.quasi)), key=lambda a: census.quasi[a].occurring)
 
 
