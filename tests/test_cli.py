@@ -761,7 +761,6 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
     [
         {"method": 'name = "anatomy"'},
         {"data": 'entity = "name"'},
-        {"data": 'weights = "age"'},
         {"data": 'table = "people"'},
     ],
     ids=str,

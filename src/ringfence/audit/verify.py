@@ -19,6 +19,7 @@ from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.population import Fits, fit
+from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
@@ -192,6 +193,8 @@ def _judge_original(
         matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
     if linked is not None and matches is not None and has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
+        for wanted in spec.diversities() if spec.method.paper_diversity else ():
+            evidence.add(judge_posteriors(matches, linked, released, wanted.of or "", int(wanted.value)))
         evidence.notes.append(DRAW)
     evidence.add(found, measured)
     if matches is not None and corrupted:
