@@ -16,13 +16,13 @@ from ringfence.census import Census
 from ringfence.covers import Representation, cover
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.metrics import measure_groups
+from ringfence.search.orders import few_values_first
 from ringfence.search.ring import (
     Order,
     Partition,
     RingMetric,
     Rings,
     cover_slots,
-    few_values_first,
     rings_by_quasi_identifiers,
 )
 from ringfence.spec import Spec

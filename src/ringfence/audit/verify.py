@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, complete, judge_against, read_linked
+from ringfence.audit.against import Linked, complete, judge_against, needed, read_linked
 from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
@@ -73,7 +73,7 @@ def verify(
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release.
     """
-    quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
+    quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
     attacks = _chosen(attacks, spec, original is not None, other is not None)
     guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
@@ -254,14 +254,6 @@ def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> Bask
     name = spec.items or ""
     tree = stated_hierarchy(name, spec)
     return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
-
-
-def _needed(spec: Spec) -> list[str]:
-    """Return the sensitive attributes that the models look at."""
-    names = spec.of_role("sensitive") if spec.privacy.p is not None else []
-    names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
-    names += [bound.of or "" for bound in spec.bounds().values()]
-    return list(dict.fromkeys(names))
 
 
 def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:

@@ -22,7 +22,7 @@ from ringfence.hierarchy import Ints
 from ringfence.kernels.rings import Terrain, cut_rings, part_by_values, slot_tuples
 from ringfence.ring_plan import RingPlan, runs_of
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
-from ringfence.search.orders import gray_order, hilbert_order, improved_order, neighbours
+from ringfence.search.orders import few_values_first, gray_order, hilbert_order, improved_order, neighbours
 from ringfence.search.spans import node_losses, places_of, space_of
 
 Partition: TypeAlias = Literal["whole", "lexicographic"]
@@ -198,11 +198,6 @@ def _lexicographic_order(census: Census) -> Longs:
 def _by_values(census: Census) -> Census:
     """Return a census in which numbers are values like others, and all attributes count alike: as GCP sees them."""
     return replace(census, quasi=tuple(replace(quasi, numeric=False, weight=1.0) for quasi in census.quasi))
-
-
-def few_values_first(census: Census) -> list[int]:
-    """Return the attributes by rising number of values: a difference in one of few values costs most."""
-    return sorted(range(len(census.quasi)), key=lambda a: census.quasi[a].occurring)
 
 
 def _part_lexicographically(census: Census, tuples: Ints, bounds: Longs, k: int) -> tuple[Ints, Longs]:
