@@ -11,7 +11,7 @@ import sys
 from benchmarks.data import data_folder
 
 NAMES = ["lattice", "frontier", "cluster", "local", "ring", "itemsets", "job", "audit"]
-PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring"]
+PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]
 
 
 def main() -> None:

@@ -9,7 +9,15 @@ from benchmarks.papers.pages import Row
 from ringfence.report.style import Chart, data, layered
 
 WIDTH, HEIGHT = 300, 240
-COLOURS = {"HP": "#7a7f87", "NH": "#e07b39", "ring": "#1c5d99"}
+COLOURS = {
+    "HR": "#c9a227",
+    "HS": "#8c6bb1",
+    "AT": "#b5485d",
+    "HP": "#7a7f87",
+    "NH": "#e07b39",
+    "ring": "#1c5d99",
+    "local": "#2e8b57",
+}
 
 
 def draw_curves(rows: Sequence[Row], over: str) -> Chart:

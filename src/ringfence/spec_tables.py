@@ -424,9 +424,11 @@ class Method(Part):
     @property
     def minimized(self) -> MetricName:
         """The loss that is kept small: methods that decide on groups of rows have one of their own."""
-        own = {"cluster": "ntil", "ring": "gcp", "hilbert": "glm", "mondrian": "glm", "local": "glm"}
-        if self.name == "ring" and self.metric == "glm":
-            return "glm"
+        if self.name in ("hilbert", "local"):
+            return "gcp" if self.metric == "gcp" else "glm"
+        if self.name == "ring":
+            return "glm" if self.metric == "glm" else "gcp"
+        own = {"cluster": "ntil", "mondrian": "glm"}
         return own.get(self.name, self.metric)  # type: ignore[return-value]
 
     @property

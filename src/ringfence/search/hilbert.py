@@ -8,7 +8,7 @@ from ringfence.groups import Groups
 from ringfence.search.lineup import line_up, request
 from ringfence.search.orders import hilbert_order
 from ringfence.search.progress import SearchResult, Watch
-from ringfence.search.spans import space_of
+from ringfence.search.spans import Kept, space_of
 
 
 def hilbert(
@@ -17,6 +17,7 @@ def hilbert(
     k: int,
     least_values: Sequence[int] = (),
     representation: Representation = "set",
+    loss: Kept = "glm",
     limit: int = 0,
     watch: Watch | None = None,
 ) -> tuple[Groups, SearchResult]:
@@ -36,6 +37,8 @@ def hilbert(
         For each sensitive attribute of the census, the least number of different values in a group.
     representation
         How groups are published, and so what they lose.
+    loss
+        What is kept small.
     limit
         How many rows may be suppressed: those that no method could publish within the boundaries are, and no others.
     watch
@@ -62,7 +65,7 @@ def hilbert(
     SIGMOD 2010, section 7.4, whose groups have l rows: ours have at least k.
     """
     watch = watch or Watch()
-    asked, space = request(census, k=k, least_values=least_values, limit=limit), space_of(census, representation)
+    asked, space = request(census, k=k, least_values=least_values, limit=limit), space_of(census, representation, loss)
     line = line_up(asked, hilbert_order(census))
     homes = line.gather() if asked.looked_at else line.cut(space, 0.0)
     cost = (line.loss(space, homes) + asked.suppressed) / census.rows

@@ -19,7 +19,7 @@ from ringfence.kernels.spans import Space
 from ringfence.search.lineup import Lineup, line_up, request
 from ringfence.search.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import SearchResult, Watch
-from ringfence.search.spans import space_of
+from ringfence.search.spans import Kept, space_of
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Effort:
     """How hard to try: so many changes for each row, times the usual size of groups, the first ones at this heat."""
 
     changes: int
-    hot: float = 0.5
+    hot: float = 0.6
 
 
-EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(20_000, hot=1.0)}
+EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(25_000, hot=1.2)}
 
 SLICES = 64
-COLD = 0.05
+COLD = 0.09
 """At first and in the end, changes are accepted now and then that add the shares `hot` and `COLD` of what rows lose on
 average."""
 
@@ -48,6 +48,7 @@ def local(
     k: int,
     least_values: Sequence[int] = (),
     representation: Representation = "set",
+    loss: Kept = "glm",
     effort: str = "good",
     seed: int = 0,
     limit: int = 0,
@@ -70,6 +71,8 @@ def local(
         For each sensitive attribute of the census, the least number of different values in a group: all p, or l in one.
     representation
         How groups are published, and so what they lose.
+    loss
+        What is kept small.
     effort
         "fast" (only the order and the cut), "good" or "best".
     seed
@@ -100,7 +103,7 @@ def local(
     """
     watch = watch or Watch()
     asked = request(census, k=k, least_values=least_values, limit=limit)
-    space = space_of(census, representation)
+    space = space_of(census, representation, loss)
     order = gray_order(census)
     order = order[np.argsort(asked.blocks[order], kind="stable")]
     found = neighbours(census, space, asked.blocks)
@@ -108,17 +111,17 @@ def local(
     homes = line.cut(space, 0.0)
     if asked.looked_at:
         homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
-    loss, steps = line.loss(space, homes), 0
-    if EFFORTS[effort].changes and loss > 0:
+    lost, steps = line.loss(space, homes), 0
+    if EFFORTS[effort].changes and lost > 0:
         annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
         steps = annealer.steps(EFFORTS[effort].changes)
         homes = annealer.run(steps, EFFORTS[effort].hot, watch)
-        loss = line.loss(space, homes)
-    cost = (loss + asked.suppressed) / census.rows
+        lost = line.loss(space, homes)
+    cost = (lost + asked.suppressed) / census.rows
     return line.groups(homes), SearchResult(
         cost=cost,
-        optimal=loss == 0,
-        bound=cost if loss == 0 else asked.suppressed / census.rows,
+        optimal=lost == 0,
+        bound=cost if lost == 0 else asked.suppressed / census.rows,
         nodes=steps,
         pruned=0,
         seconds=watch.seconds,
@@ -211,7 +214,7 @@ class Annealer:
         """Try so many changes; return the group of each row in the best groups seen."""
         places, rows = self.places, self._line.asked.census.rows
         self.best_cost, best = self.cost, places.homes.copy()
-        scale = float(places.sizes @ places.losses) / max(1, int(places.sizes[places.losses > 0].sum()))
+        scale = float(places.sizes @ places.losses) / max(1, len(self._rows))
         heats = scale * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
         for hotter, colder in pairwise(heats.tolist()):
             if not len(self._rows) or watch.expired():

@@ -147,10 +147,11 @@ def _hilbert(census: Census, spec: Spec, watch: Watch) -> Decision:
         k=spec.privacy.k or 1,
         least_values=[least_values(spec, part.name) for part in census.sensitive],
         representation=spec.method.shown_as,
+        loss="gcp" if spec.method.minimized == "gcp" else "glm",
         limit=row_limit(spec, census.rows),
         watch=watch,
     )
-    return _measured(groups_decision(census, spec, groups, result))
+    return _measured(groups_decision(census, spec, groups, result), spec)
 
 
 def _mondrian(census: Census, spec: Spec, watch: Watch) -> Decision:
@@ -173,18 +174,19 @@ def _local(census: Census, spec: Spec, watch: Watch) -> Decision:
         k=spec.privacy.k or 1,
         least_values=[least_values(spec, part.name) for part in census.sensitive],
         representation=spec.method.shown_as,
+        loss="gcp" if spec.method.minimized == "gcp" else "glm",
         effort=spec.method.effort,
         seed=spec.method.seed or 0,
         limit=row_limit(spec, census.rows),
         watch=watch,
     )
-    return _measured(groups_decision(census, spec, groups, result))
+    return _measured(groups_decision(census, spec, groups, result), spec)
 
 
-def _measured(decision: Decision) -> Decision:
+def _measured(decision: Decision, spec: Spec) -> Decision:
     """Let a search report the loss as it is measured, where it went by one that differs a little (`search.spans`)."""
     assert decision.search is not None
-    return replace(decision, search=replace(decision.search, cost=decision.metrics["glm"]))
+    return replace(decision, search=replace(decision.search, cost=decision.metrics[spec.method.minimized]))
 
 
 def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:

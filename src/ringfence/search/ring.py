@@ -292,7 +292,7 @@ def terrain_of(census: Census, representation: Representation, metric: RingMetri
     steps = [shares[a] / max(1, _most(census.quasi[a], metric)) for a in sets]
     ends: Sequence[npt.NDArray[np.integer]]
     if representation == "hierarchy":
-        numbers = [shares[a] * _node_losses(census.quasi[a], metric) for a in others]
+        numbers = [shares[a] * node_losses(census.quasi[a], metric) for a in others]
         ends = [census.codes[:, a] for a in others]
     else:
         places = [shares[a] * _line(census.quasi[a], metric) for a in others]
@@ -337,13 +337,3 @@ def _occurring_ranks(quasi: Quasi) -> Longs:
     places = np.empty(len(by_rank), np.int64)
     places[by_rank] = np.cumsum(quasi.rows[by_rank] > 0) - 1
     return np.maximum(places, 0)
-
-
-def _node_losses(quasi: Quasi, metric: RingMetric) -> Floats:
-    """Return what a cell loses that is published as each node of the hierarchy."""
-    if metric == "glm":
-        return node_losses(quasi)
-    occurring = np.concatenate([[0], np.cumsum(quasi.rows > 0)])
-    tree = quasi.hierarchy
-    beyond: Floats = np.maximum(occurring[tree.stop] - occurring[tree.first] - 1, 0) / max(1, quasi.occurring - 1)
-    return beyond

@@ -1,17 +1,23 @@
 """Spans: where the tuples of a census lie, so that groups of them lose what they will lose when they are published.
 
 The loss is GLM: the mean over attributes, by weight, of (leaves covered - 1)/(leaves - 1), for numbers of the width
-covered over the width of the data (Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3).
-What is covered depends on how groups are published: as sets of values, as ranges, or as nodes of hierarchies.
+covered over the width of the data (Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3). Or
+it is GCP: the mean of (values of the data covered - 1)/(values in the data - 1), for numbers too (Wong, Mamoulis,
+Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, SIGMOD 2010, Definition 8). What is
+covered depends on how groups are published: as sets of values, as ranges, or as nodes of hierarchies.
 """
 
 from decimal import Decimal
+from typing import Literal
 
 import numpy as np
 
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.covers import Representation
 from ringfence.kernels.spans import Space, Words
+
+Kept = Literal["glm", "gcp"]
+"""The losses that groups can be searched by."""
 
 MOST_BITS = 512
 """Sets of more values are told apart by so many bits: values that share one count as one while groups are searched for.
@@ -22,29 +28,29 @@ WORD = 64
 BEYOND = 2.0
 
 
-def space_of(census: Census, representation: Representation) -> Space:
+def space_of(census: Census, representation: Representation, loss: Kept = "glm") -> Space:
     """Return where the tuples of a census lie.
 
     On a line, a missing value with others costs as much as all of them together: GLM sees no width there, and would let
     it hide among any numbers.
     """
-    shares = np.array([quasi.weight for quasi in census.quasi])
+    shares = np.array([quasi.weight if loss == "glm" else 1.0 for quasi in census.quasi])
     shares /= shares.sum()
     lines, trees, sets = [], [], []
     for a, quasi in enumerate(census.quasi):
         if representation == "hierarchy":
             trees.append(a)
-        elif quasi.numeric or representation == "range":
+        elif representation == "range" or (quasi.numeric and loss == "glm"):
             lines.append(a)
         elif quasi.occurring > 1:
             sets.append(a)
-    places = [shares[a] * places_of(census.quasi[a]) for a in lines]
+    places = [shares[a] * places_of(census.quasi[a], loss) for a in lines]
     orders = [np.argsort(part, kind="stable") for part in places]
     numbers = [part[order] for part, order in zip(places, orders, strict=True)]
-    numbers += [shares[a] * node_losses(census.quasi[a]) for a in trees]
+    numbers += [shares[a] * node_losses(census.quasi[a], loss) for a in trees]
     ends = [np.argsort(order)[census.codes[:, a]] for a, order in zip(lines, orders, strict=True)]
     ends += [census.codes[:, a].astype(np.int64) for a in trees]
-    steps = [float(shares[a]) / (census.quasi[a].hierarchy.leaves - 1) for a in sets]
+    steps = [float(shares[a]) / _others(census.quasi[a], loss) for a in sets]
     words, holders, masks, scales = _packed(census, sets, steps)
     none = np.empty(0, np.int32)
     return Space(
@@ -62,13 +68,19 @@ def space_of(census: Census, representation: Representation) -> Space:
     )
 
 
-def places_of(quasi: Quasi) -> Floats:
+def _others(quasi: Quasi, loss: Kept) -> int:
+    """Return how many values there are besides one, or 1: all that can be lost."""
+    return max(1, (quasi.hierarchy.leaves if loss == "glm" else quasi.occurring) - 1)
+
+
+def places_of(quasi: Quasi, loss: Kept = "glm") -> Floats:
     """Return the place of each leaf on a line on which the data is 1 wide; a missing value lies beyond it, at 2.
 
-    Numbers lie where they are; other values at their rank among those that occur and may be published with them.
+    For GLM numbers lie where they are; other values at their rank among those that occur and may be published with
+    them.
     """
     tree, occurs = quasi.hierarchy, quasi.rows > 0
-    if quasi.numeric:
+    if quasi.numeric and loss == "glm":
         numbers = _occurring_numbers(quasi)
         if np.isnan(numbers).all():
             return np.zeros(len(numbers))
@@ -78,11 +90,11 @@ def places_of(quasi: Quasi) -> Floats:
     order = np.lexsort((quasi.ranks, tree.ceilings))
     before: Longs = np.cumsum(occurs[order]) - occurs[order]
     begins = np.flatnonzero(np.diff(tree.ceilings[order], prepend=-1))
-    ranks = np.empty(tree.leaves)
-    ranks[order] = before - np.repeat(before[begins], np.diff([*begins, tree.leaves]))
+    places = np.empty(tree.leaves)
+    places[order] = (before - np.repeat(before[begins], np.diff([*begins, tree.leaves]))) / _others(quasi, loss)
     if tree.has_missing:
-        ranks[-1] = BEYOND * (tree.leaves - 1)
-    return ranks / max(1, tree.leaves - 1)
+        places[-1] = BEYOND
+    return places
 
 
 def _occurring_numbers(quasi: Quasi) -> Floats:
@@ -123,9 +135,13 @@ def _packed(census: Census, sets: list[int], steps: list[float]) -> tuple[Words,
     )
 
 
-def node_losses(quasi: Quasi) -> Floats:
+def node_losses(quasi: Quasi, loss: Kept) -> Floats:
     """Return what a cell loses that is published as each node of an attribute's hierarchy."""
     tree = quasi.hierarchy
+    if loss == "gcp":
+        occurring = np.concatenate([[0], np.cumsum(quasi.rows > 0)])
+        covered: Longs = occurring[tree.stop] - occurring[tree.first]
+        return np.maximum(covered - 1, 0) / _others(quasi, loss)
     if not quasi.numeric:
         return (tree.stop - tree.first - 1) / max(1, tree.leaves - 1)
     numbers = _occurring_numbers(quasi)
