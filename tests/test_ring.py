@@ -20,17 +20,17 @@ from ringfence.search.orders import few_values_first
 from ringfence.search.ring import (
     Order,
     Partition,
-    RingMetric,
     Rings,
     cover_slots,
     rings_by_quasi_identifiers,
 )
+from ringfence.search.spans import Kept
 from ringfence.spec import Spec
 
 REPRESENTATIONS: list[Representation] = list(get_args(Representation))
 ORDERS: list[Order] = list(get_args(Order))
 PARTITIONS: list[Partition] = list(get_args(Partition))
-METRICS: list[RingMetric] = list(get_args(RingMetric))
+METRICS: list[Kept] = list(get_args(Kept))
 
 
 def attempt(census: Census, **asked: Any) -> Rings:
@@ -88,7 +88,7 @@ def test_rings_hold_every_row_that_can_be_published(
     metric=st.sampled_from(METRICS),
 )
 def test_no_cut_along_the_order_loses_less(
-    case: Case, k: int, spare: int, order: Order, representation: Representation, metric: RingMetric
+    case: Case, k: int, spare: int, order: Order, representation: Representation, metric: Kept
 ) -> None:
     census, most = case.census, 2 * k - 1 + spare
     assume((representation != "range" and metric == "gcp") or not misses_or_bounded(census))

@@ -23,10 +23,9 @@ from ringfence.kernels.rings import Terrain, cut_rings, part_by_values, slot_tup
 from ringfence.ring_plan import RingPlan, runs_of
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.orders import few_values_first, gray_order, hilbert_order, improved_order, neighbours
-from ringfence.search.spans import node_losses, places_of, space_of
+from ringfence.search.spans import Kept, node_losses, places_of, space_of
 
 Partition: TypeAlias = Literal["whole", "lexicographic"]
-RingMetric: TypeAlias = Literal["gcp", "glm"]
 Order: TypeAlias = Literal["nearest", "gray", "lexicographic", "hilbert"]
 
 
@@ -82,7 +81,7 @@ def rings_by_quasi_identifiers(
     max_ring: int | None = None,
     cut: bool = True,
     representation: Representation = "set",
-    metric: RingMetric = "gcp",
+    metric: Kept = "gcp",
     limit: int = 0,
 ) -> Rings:
     """Return rings of at least k rows in which neighbours are alike, cut so that the least is lost along their order.
@@ -159,7 +158,7 @@ def _check(k: int, max_ring: int | None) -> None:
         )
 
 
-def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: RingMetric = "gcp") -> tuple[Ints, Longs]:
+def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: Kept = "gcp") -> tuple[Ints, Longs]:
     """Return the tuple of each row along an order, and where the rows begin that may be published alike.
 
     Rows that too few others may be published with are left out.
@@ -176,7 +175,7 @@ def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: RingMet
     return tuples, np.concatenate([[0], changes, [len(tuples)]]).astype(np.int64)
 
 
-def _tuple_order(census: Census, order: Order, blocks: Ints, metric: RingMetric) -> Longs:
+def _tuple_order(census: Census, order: Order, blocks: Ints, metric: Kept) -> Longs:
     """Return the tuples in an order; only those of one block are ever published together."""
     match order:
         case "nearest":
@@ -276,7 +275,7 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
     )
 
 
-def terrain_of(census: Census, representation: Representation, metric: RingMetric) -> Terrain:
+def terrain_of(census: Census, representation: Representation, metric: Kept) -> Terrain:
     """Return where the tuples of a census lie, so that what they lose together is GCP or GLM, averaged over cells.
 
     By GCP, numbers are values like others; by GLM they lie on a line, and attributes have their weights. In ranges, a
@@ -321,12 +320,12 @@ def _columns(parts: Sequence[npt.NDArray[np.integer]], rows: int) -> Longs:
     return np.stack(parts, axis=1).astype(np.int64) if parts else np.empty((rows, 0), np.int64)
 
 
-def _most(quasi: Quasi, metric: RingMetric) -> int:
+def _most(quasi: Quasi, metric: Kept) -> int:
     """Return how many values beyond the first a cell can lose."""
     return quasi.occurring - 1 if metric == "gcp" else quasi.hierarchy.leaves - 1
 
 
-def _line(quasi: Quasi, metric: RingMetric) -> Floats:
+def _line(quasi: Quasi, metric: Kept) -> Floats:
     """Return the place of each leaf on a line, so that what lies between two is what a range of them loses."""
     return _occurring_ranks(quasi) / max(1, quasi.occurring - 1) if metric == "gcp" else places_of(quasi)
 
