@@ -1,7 +1,8 @@
-"""The audit beside pycanon on 300,000 rows, and alone on three million: every model, and risk, in one go.
+"""The audit beside pycanon on 300,000 rows, and alone: three million rows, baskets, releases beside their originals.
 
-The rows are drawn from Adult, with four quasi-identifiers for both (1,786 classes or so) and eight for the audit alone.
-Where both define the same, the values must be equal.
+The rows are drawn from Adult, with four quasi-identifiers for both and eight for the audit alone. Where both define the
+same, the values must be equal. Baskets are judged as they are, with k = 1, so that every combination of up to three
+items is counted.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,8 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.data import QUASI, adult
+import ringfence as rf
+from benchmarks.cluster import ADULT, specification
+from benchmarks.data import QUASI, adult, sales, webview, whole_adult
 from benchmarks.timing import best_seconds
+from ringfence.audit.itemsets import judge_baskets
 from ringfence.audit.verify import verify
 from ringfence.engine import Engine
 from ringfence.spec import Spec
@@ -63,6 +67,32 @@ def measure(folder: Path, rows: int = 300_000, most_rows: int = 3_000_000) -> It
     yield {"rows": rows, "judgement": "all of these in one audit", **_beside(seconds, total)}
     many = _audit(_drawn(adult(folder), most_rows), _attributes(QUASI), EVERYTHING)
     yield {"rows": most_rows, "judgement": "every model, and risk", "seconds": round(best_seconds(many, runs=2), 3)}
+    yield from _baskets(folder)
+    yield from _beside_originals(folder)
+
+
+def _baskets(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the time to count all combinations of up to three items."""
+    for name, (row_of, items) in (
+        ("BMS-WebView-1", webview(folder, 1)),
+        ("BMS-WebView-2", webview(folder, 2)),
+        ("baskets like BMS-POS", sales()),
+    ):
+        starts = np.searchsorted(row_of, np.arange(row_of[-1] + 2)).astype(np.int32)
+        column = pa.ListArray.from_arrays(pa.array(starts), pa.array(items.astype(str).tolist()))
+        seconds = best_seconds(lambda: judge_baskets(column, None, 1, 3), runs=1)  # noqa: B023
+        yield {"rows": len(column), "judgement": f"m = 3 of {name}", "seconds": round(seconds, 3)}
+
+
+def _beside_originals(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield the time to trace releases of Adult back to their originals, and to judge rings."""
+    people = whole_adult(folder)
+    given = specification(ADULT, bounded=True).model_dump(by_alias=True, exclude_unset=True)
+    for method in ("cluster", "ring"):
+        spec = Spec(**{**given, "privacy": {"k": 10}, "method": {"name": method}})
+        release = rf.anonymize(people, spec).table
+        seconds = best_seconds(lambda: rf.audit(release, spec, people), runs=1)  # noqa: B023
+        yield {"rows": len(people), "judgement": f"{method} beside the original", "seconds": round(seconds, 3)}
 
 
 def _drawn(table: pa.Table, rows: int) -> pa.Table:

@@ -172,6 +172,18 @@ CASES: dict[str, list[ErrorCase]] = {
     "Audits": [
         ErrorCase("There is no such file", command="ringfence audit release.csv spec.toml"),
         ErrorCase(
+            "A release without classes, judged without the original",
+            ("k = 2", 'k = 2\n[method]\nname = "ring"'),
+            command="ringfence audit people.csv spec.toml",
+        ),
+        ErrorCase(
+            "Presence without a population",
+            ("k = 2", "k = 2\npresence = { high = 0.5 }"),
+            command="ringfence audit people.csv spec.toml",
+        ),
+        ErrorCase("An attack without the original", command="ringfence audit people.csv spec.toml --attack linkage"),
+        ErrorCase("An unknown attack", command="ringfence audit people.csv spec.toml --attack brute"),
+        ErrorCase(
             "A column without which nothing can be judged",
             command="ringfence audit release.csv spec.toml",
             files={"release.csv": "age,illness\n31,flu\n"},

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from test_covers import expected_cover
+from test_covers import cell_cost, expected_cover
 
 from ringfence.census import Census
 from ringfence.covers import Representation
@@ -31,9 +31,23 @@ def gcp_of(census: Census, rows: Sequence[Row], representation: Representation) 
     return total / len(census.quasi)
 
 
-def ring_loss(census: Census, ring: Sequence[Row], k: int, representation: Representation) -> Fraction:
+def glm_of(census: Census, rows: Sequence[Row], representation: Representation) -> Fraction:
+    """The general loss of one published row."""
+    covers = cover_of(census, rows, representation)
+    total = sum(
+        quasi.weight * cell_cost("glm", quasi, covered) for quasi, covered in zip(census.quasi, covers, strict=True)
+    )
+    return Fraction(total / sum(quasi.weight for quasi in census.quasi))
+
+
+LOSSES = {"gcp": gcp_of, "glm": glm_of}
+
+
+def ring_loss(
+    census: Census, ring: Sequence[Row], k: int, representation: Representation, metric: str = "gcp"
+) -> Fraction:
     """What the rows of a ring lose together."""
-    return sum((gcp_of(census, window, representation) for window in windows(ring, k)), Fraction(0))
+    return sum((LOSSES[metric](census, window, representation) for window in windows(ring, k)), Fraction(0))
 
 
 def cuts(rows: int, least: int, most: int) -> Iterator[list[int]]:

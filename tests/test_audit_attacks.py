@@ -154,6 +154,8 @@ def test_all_attacks_that_can_be_carried_out() -> None:
     assert {attack.name for attack in verdict.attacks} >= {"linkage", "homogeneity", "background", "corruption"}
     assert json.loads(json.dumps(verdict.as_dict()))["attacks"][0]["name"] == "linkage"
     assert "Attacks:" in str(verdict)
+    hidden = rf.audit(coarse(rows).drop_columns(["s"]), spec_of(k=2), original(rows), attacks="all")
+    assert {attack.name for attack in hidden.attacks} == {"linkage", "corruption"}
     with pytest.raises(SpecError, match="there is no attack 'brute'"):
         rf.audit(coarse(rows), spec_of(k=2), original(rows), attacks=["brute"])
     with pytest.raises(DataError, match="'linkage' cannot be carried out: it needs the original"):

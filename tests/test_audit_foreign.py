@@ -64,6 +64,7 @@ def test_other_labels() -> None:
     assert read_label("***") == Everything()
     assert read_label("479**") == Masked("479**")
     assert read_label("{a, null}") == OneOf(frozenset({"a", None}))
+    assert read_label("{a,b}") == OneOf(frozenset({"a", "b"}))
     assert read_label("a b") == OneOf(frozenset({"a b"}))
     assert not read_label("479**").holds("4790")
 

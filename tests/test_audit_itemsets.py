@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.audit import itemsets
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.spelling import as_set
 from ringfence.errors import DataError
 from ringfence.hierarchy import Hierarchy
+from ringfence.spec import Spec
 
 Basket = Sequence[str | None]
 FOOD = Hierarchy.from_paths(
@@ -141,3 +143,45 @@ def test_other_forms_of_the_column() -> None:
     assert judge_baskets(large, None, 2, 1).measured["k"] == 2
     with pytest.raises(DataError, match="allowed: lists of text"):
         judge_baskets(pa.array(["a b"]), None, 2, 1)
+
+
+# A release of ours, damaged
+
+
+ITEMS = Spec(
+    attributes={
+        "basket": {"role": "items", "hierarchy": {"tree": {"A": ["a", "b"], "C": ["c", "d"], "E": ["e", "f"]}}}
+    },
+    privacy={"k": 3, "m": 2},
+    method={"name": "itemsets"},
+)
+
+
+def release() -> list[list[str]]:
+    """Return a seeded release of baskets."""
+    rng = random.Random(4)
+    baskets = [rng.sample("aabbbccdef", rng.randint(1, 3)) for _ in range(60)]
+    table = rf.anonymize(pa.table({"basket": [sorted({*basket}) for basket in baskets]}), ITEMS).table
+    published: list[list[str]] = table["basket"].to_pylist()
+    return published
+
+
+def rules(baskets: list[list[str]]) -> list[str]:
+    """Return the rules that published baskets break."""
+    return [finding.rule for finding in rf.audit(pa.table({"basket": baskets}), ITEMS).findings]
+
+
+def test_damaged_baskets_of_ours() -> None:
+    good = release()
+    assert rules(good) == []
+    labels = sorted({label for basket in good for label in basket})
+    assert rules([*good, [labels[0], "zebra"]]) == ["labels", "m"]
+    inner = next((label for label in labels if label in "ACE*"), None)
+    assert inner is not None
+    leaf = {"A": "a", "C": "c", "E": "e", "*": "a"}[inner]
+    assert rules([*good, *[[leaf]] * 3]) == ["recoding"]
+    assert rules([[*good[0], good[0][0]], *good[1:]]) == ["repeated"]
+    rarest = min(labels, key=lambda label: sum(label in basket for basket in good))
+    holders = [number for number, basket in enumerate(good) if rarest in basket]
+    fewer = [basket for number, basket in enumerate(good) if number not in holders[2:]]
+    assert "m" in rules(fewer)

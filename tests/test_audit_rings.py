@@ -122,7 +122,13 @@ def test_rings_hold_and_their_damaged_copies_do_not() -> None:
 def test_what_rings_do_not_promise() -> None:
     attributes = {"s": {"role": "sensitive"}}
     table = text("xs", [(1, "a")])
-    for privacy, key in (({"p": 1}, "privacy.p"), ({"t": 0.5}, "privacy.t")):
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"p": 1}, "privacy.p"),
+        ({"t": 0.5}, "privacy.t"),
+        ({"alpha": 0.5}, "privacy.alpha"),
+        ({"l": {"value": 2, "kind": "entropy"}}, "privacy.l of kind 'entropy'"),
+    ]
+    for privacy, key in refused:
         with pytest.raises(SpecError, match=key):
             rf.audit(table, spec_of(1, attributes=attributes, privacy=privacy), table)
     assert rf.audit(table, spec_of(1, homogeneous=True, attributes=attributes)).ok
@@ -244,3 +250,50 @@ def test_one_known_row_of_a_ring() -> None:
         rf.audit(table, spec_of(1, homogeneous=True), corrupted=1)
     with pytest.raises(SpecError, match="corrupted = -1"):
         rf.audit(table, spec_of(1), table, corrupted=-1)
+
+
+# Rings of the paper for l-diversity
+
+
+def test_rings_of_the_paper_tell_more_than_they_promise() -> None:
+    """Six in a ring of three, two of each value in an order where neighbours differ, under every assignment.
+
+    Who knows the order strikes out assignments by which neighbours would be alike. Some releases then tell a value for
+    certain, and the audit fails those that tell any with more than 1/3.
+    """
+    held = [{i, (i + 1) % 6, (i + 2) % 6} for i in range(6)]
+    labels = ["{" + ", ".join(map(str, sorted(each))) + "}" for each in held]
+    truth = "abcabc"
+    ways = [way for way in itertools.permutations(range(6)) if all(t in held[row] for row, t in enumerate(way))]
+    spec = spec_of(
+        1, attributes={"s": {"role": "sensitive"}}, privacy={"l": {"value": 3, "of": "s"}}, paper_diversity=True
+    )
+    worst = 0.0
+    for true in ways:
+        published = [truth[t] for t in true]
+        worlds = []
+        for way in ways:
+            world = {t: published[row] for row, t in enumerate(way)}
+            if all(len({world[t] for t in each}) == 3 for each in held):
+                worlds.append(world)
+        told = max(sum(world[t] == value for world in worlds) / len(worlds) for t in range(6) for value in "abc")
+        release = text("xs", [*zip(labels, published, strict=True)])
+        found = [
+            each
+            for each in rf.audit(release, spec, text("xs", [*enumerate(truth)])).findings
+            if "of the paper" in each.message
+        ]
+        assert bool(found) == (told > 1 / 3 + 1e-9)
+        assert all(f"with up to {told:.4g}" in each.message for each in found)
+        worst = max(worst, told)
+    assert worst == 1
+
+
+def test_a_ring_of_different_values_keeps_its_promise() -> None:
+    """Where every value occurs once, all orders are valid, and nothing can be struck out: five in a ring of three."""
+    labels = ["{" + ", ".join(map(str, sorted({i, (i + 1) % 5, (i + 2) % 5}))) + "}" for i in range(5)]
+    original = text("xs", [(i, "abcde"[i]) for i in range(5)])
+    attributes = {"s": {"role": "sensitive"}}
+    spec = spec_of(3, attributes=attributes, privacy={"l": {"value": 3, "of": "s"}})
+    verdict = rf.audit(text("xs", [(label, "abcde"[i]) for i, label in enumerate(labels)]), spec, original)
+    assert (verdict.ok, verdict.measured["l"], verdict.measured["k"]) == (True, 3, 3)

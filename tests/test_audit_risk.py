@@ -204,6 +204,14 @@ def test_weights_give_the_size_of_the_population() -> None:
     assert "unique rows: 20; in the population of 150" in str(audited(table, spec))
 
 
+def test_weights_do_not_keep_a_release_from_being_made() -> None:
+    table = pa.table({"a": ["x", "x", "y", "y"], "w": [2.0, 3.0, 2.5, 2.5]})
+    spec = Spec(attributes={"a": QUASI, "w": {"role": "insensitive"}}, data={"weights": "w"}, privacy={"k": 2})
+    risk = rf.anonymize(table, spec).audit.risk
+    assert risk is not None
+    assert risk.uniques.population == 10
+
+
 def test_risk_of_rings_is_what_a_draw_can_keep() -> None:
     original = pa.table({"x": [1, 2, 3, 4, 5]})
     release = text_table("x", [("[1, 2]",), ("[2, 3]",), ("[3, 4]",), ("[4, 5]",), ("{1, 5}",)])

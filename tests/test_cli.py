@@ -254,7 +254,7 @@ def test_demo_needs_nothing_and_its_files_can_be_used_again(tmp_path: Path, ring
 
 def test_methods_lists_what_there_is_to_choose_from(ring: Ring) -> None:
     shown, listed = done(ring("methods")).out, done(ring("methods", "--json")).json
-    assert listed.keys() == {"methods", "schemes", "models", "metrics"}
+    assert listed.keys() == {"methods", "schemes", "models", "judged", "attacks", "metrics"}
     assert {"optimal", "levels"} <= listed["methods"].keys()
     assert {"k", "l", "p", "t"} <= listed["models"].keys()
     assert {"dm", "hdm", "glm", "ncp", "gcp", "ntil", "ce", "aecs"} <= listed["metrics"].keys()
@@ -761,7 +761,6 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
     [
         {"method": 'name = "anatomy"'},
         {"data": 'entity = "name"'},
-        {"data": 'weights = "age"'},
         {"data": 'table = "people"'},
     ],
     ids=str,

@@ -352,6 +352,6 @@ def test_arguments_that_do_not_fit_the_census_are_a_mistake_of_ours(parts: dict[
 def test_more_rows_than_there_are_is_unsatisfiable() -> None:
     census = crowd(rows=30, values=6, seed=7).census
     with pytest.raises(
-        Unsatisfiable, match="30 rows cannot be clustered with k = 31: together they have 30 rows, 31 needed"
+        Unsatisfiable, match="30 rows cannot be published with k = 31: together they have 30 rows, 31 needed"
     ):
         cluster(census, k=31, least_values=(1, 1), limit=30)

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import ringfence as rf
+from ringfence.engine import Engine, numbered
 from ringfence.errors import DataError, RingfenceError, SpecError
+from ringfence.spec import Data
 
 FLAT = {"role": "quasi", "hierarchy": "flat"}
 NUMBER = {"role": "quasi", "hierarchy": "flat", "order": "numeric"}
@@ -576,3 +578,18 @@ def test_importing_is_light(start: str) -> None:
     code = f"import sys, json; {start}; print(json.dumps([name for name in {heavy} if name in sys.modules]))"
     finished = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert json.loads(finished.stdout) == []
+
+
+def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
+    """DuckDB's generator can be seeded in 2^32 ways, which could be tried one by one."""
+    table = pa.table({"row": list(range(100))})
+    orders = []
+    with Engine(Data()) as engine:
+        for _ in range(2):
+            engine._duckdb.execute("SELECT setseed(0.5)")
+            orders.append(engine.fetch(engine.shuffle(engine.open(table, Data()), ["row"]))["row"].to_pylist())
+        numbers = engine.fetch(numbered(engine.open(table, Data()), "number"))
+    assert orders[0] != orders[1]
+    assert sorted(orders[0]) == sorted(orders[1]) == list(range(100))
+    assert sorted(numbers["number"].to_pylist()) == list(range(1, 101))
+    assert [row["row"] for row in sorted(numbers.to_pylist(), key=lambda row: row["number"])] != list(range(100))

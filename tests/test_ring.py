@@ -16,19 +16,21 @@ from ringfence.census import Census
 from ringfence.covers import Representation, cover
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.metrics import measure_groups
+from ringfence.search.orders import few_values_first
 from ringfence.search.ring import (
     Order,
     Partition,
     Rings,
     cover_slots,
-    few_values_first,
     rings_by_quasi_identifiers,
 )
+from ringfence.search.spans import Kept
 from ringfence.spec import Spec
 
 REPRESENTATIONS: list[Representation] = list(get_args(Representation))
 ORDERS: list[Order] = list(get_args(Order))
 PARTITIONS: list[Partition] = list(get_args(Partition))
+METRICS: list[Kept] = list(get_args(Kept))
 
 
 def attempt(census: Census, **asked: Any) -> Rings:
@@ -83,27 +85,36 @@ def test_rings_hold_every_row_that_can_be_published(
     spare=st.integers(0, 3),
     order=st.sampled_from(ORDERS),
     representation=st.sampled_from(REPRESENTATIONS),
+    metric=st.sampled_from(METRICS),
 )
 def test_no_cut_along_the_order_loses_less(
-    case: Case, k: int, spare: int, order: Order, representation: Representation
+    case: Case, k: int, spare: int, order: Order, representation: Representation, metric: Kept
 ) -> None:
     census, most = case.census, 2 * k - 1 + spare
-    rings = attempt(census, k=k, order=order, max_ring=most, representation=representation)
+    assume((representation != "range" and metric == "gcp") or not misses_or_bounded(census))
+    rings = attempt(census, k=k, order=order, max_ring=most, representation=representation, metric=metric)
     placed = rows_of(census, rings)
     groups: list[list[Row]] = []
     for ring in placed:
         same = groups and may_be_published_alike(census, groups[-1][0]) == may_be_published_alike(census, ring[0])
         groups[-1:] = [groups[-1] + ring] if same else [*groups[-1:], ring]
-    found = sum((ring_loss(census, ring, k, representation) for ring in placed), Fraction(0))
+    found = sum((ring_loss(census, ring, k, representation, metric) for ring in placed), Fraction(0))
     best = Fraction(0)
     for rows in groups:
         losses = []
         for sizes in cuts(len(rows), k, most):
             bounds = np.cumsum([0, *sizes]).tolist()
             parts = [rows[first:stop] for first, stop in pairwise(bounds)]
-            losses.append(sum((ring_loss(census, part, k, representation) for part in parts), Fraction(0)))
+            losses.append(sum((ring_loss(census, part, k, representation, metric) for part in parts), Fraction(0)))
         best += min(losses)
     assert float(found) == pytest.approx(float(best))
+
+
+def misses_or_bounded(census: Census) -> bool:
+    """Whether there are missing values or boundaries: with them, the cut goes by a loss that is not quite what is
+    measured of ranges and numbers."""
+    trees = [quasi.hierarchy for quasi in census.quasi]
+    return any(tree.has_missing or (tree.ceilings != tree.root).any() for tree in trees)
 
 
 @given(case=cases(), k=st.integers(1, 5))

@@ -203,3 +203,25 @@ def test_the_ring_of_the_paper_runs_if_forced() -> None:
     assert all(release.metrics["rows"] == 6 for release in releases)
     found = {finding.rule for release in releases for finding in release.audit.findings}
     assert found == {"l"}  # of most of them, the audit sees that no draw could have kept the promise
+
+
+@pytest.mark.parametrize("privacy", [{"k": 2}, {"l": 2}], ids=str)
+def test_rows_that_miss_a_value_can_be_left_out(privacy: dict[str, int]) -> None:
+    table = pa.table({"age": [1, 2, 3, 4, 5, None], "ill": ["a", "b", None, "c", "d", "e"]})
+    spec = rf.Spec(
+        data={"missing": "suppress"},
+        attributes={**AGES, "ill": {"role": "sensitive"}},
+        privacy=privacy,
+        method={"name": "ring", "suppression": 0},
+    )
+    release = rf.anonymize(table, spec)
+    assert release.metrics["suppressed"] == 0
+    assert release.table.num_rows == (5 if "k" in privacy else 4)
+
+
+def test_a_report_of_rings_speaks_of_rings() -> None:
+    table, spec = ring_of_five()
+    page = str(rf.anonymize(table, spec).report().html)
+    assert "1 ring" in page
+    assert "probability of 1/3" in page
+    assert "Class sizes" not in page

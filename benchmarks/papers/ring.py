@@ -26,6 +26,7 @@ from ringfence.search.anatomy import anatomize
 from ringfence.search.hilbert import hilbert
 from ringfence.search.local import local
 from ringfence.search.ring import cover_slots, rings_by_quasi_identifiers
+from ringfence.search.ring_diversity import rings_as_printed, rings_of_different_values
 from ringfence.spec import Spec
 
 ADULT = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]
@@ -56,6 +57,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         for row in page.table(name, _curves(questions)):
             made[name].append(row)
             yield row
+    yield from page.table("diversity", _diversity(adults))
     workers = people.filter(pc.not_equal(people["occupation"], NO_OCCUPATION)).slice(0, ROWS)
     for name, diverse in (
         ("figure-14", [(CENSUS[:d], L) for d in DIMENSIONS]),
@@ -104,11 +106,11 @@ def _census(table: pa.Table, names: list[str]) -> Census:
     return count(table.select(names), spec)
 
 
-def _spec(names: Sequence[str]) -> Spec:
-    return Spec(
-        attributes={name: {"role": "quasi", "order": "numeric" if name == "age" else "lexical"} for name in names},
-        privacy={"k": K},
-    )
+def _spec(names: Sequence[str], sensitive: str | None = None) -> Spec:
+    quasi = {name: {"role": "quasi", "order": "numeric" if name == "age" else "lexical"} for name in names}
+    if sensitive is None:
+        return Spec(attributes=quasi, privacy={"k": K})
+    return Spec(attributes={**quasi, sensitive: {"role": "sensitive"}}, privacy={"l": 2})
 
 
 def _homogeneous(census: Census, k: int) -> Row:
@@ -141,6 +143,21 @@ def _drawn(census: Census, k: int, *, by_walks: bool, **options: Any) -> Row:
     return _figures(
         measure_groups(census, _spec(census.names), slots.sizes, slots.shown)["gcp"], seconds, np.diff(rings.starts)
     )
+
+
+def _diversity(adults: pa.Table) -> Iterator[Row]:
+    """What l-diversity costs as the paper has it, and in rings that keep it: occupation by three quasi-identifiers."""
+    spec = _spec(ADULT[:3], "occupation")
+    census = count(adults.select([*ADULT[:3], "occupation"]), spec)
+    for l in (2, 3, 4, 5, 6):  # noqa: E741
+        for rings, way in (
+            (rings_as_printed(census, 0, l=l, stream=new_stream(secret_key("experiment"))), "as printed, not sound"),
+            (rings_of_different_values(census, 0, width=l, stream=new_stream(secret_key("experiment"))), "ring"),
+        ):
+            slots = cover_slots(census, rings, "set")
+            gcp = measure_groups(census, spec, slots.sizes, slots.shown)["gcp"]
+            sizes = np.diff(rings.starts)
+            yield {"l": l, "rings": way, "gcp": f"{gcp:.4f}", "number": len(sizes), "largest": int(sizes.max())}
 
 
 def _figures(gcp: float, seconds: float, sizes: Longs) -> Row:

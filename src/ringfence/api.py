@@ -92,6 +92,26 @@ class Release:
             self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
         )
 
+    def typed(self) -> "pa.Table":
+        """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
+
+        For the methods that publish groups or rings as sets or ranges; other columns stay as they are. The rows are in
+        another order than in `table`.
+        """
+        from ringfence.engine import Engine
+        from ringfence.group_plan import GroupPlan
+        from ringfence.ring_plan import RingPlan
+        from ringfence.typed import refuse_taken, typed_columns
+
+        plan = self.plan
+        columns = {}
+        if isinstance(plan, GroupPlan | RingPlan):
+            columns = dict(typed_columns(plan, self.census, self.spec.method.shown_as))
+        with Engine(self.spec.data) as engine:
+            rows = engine.open(self.table, self.spec.data)
+            refuse_taken(list(rows.columns), columns)
+            return engine.fetch(engine.typed(rows, columns))
+
     def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
 
@@ -494,7 +514,6 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
     missing = {
         f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
         "data.entity": data.entity is not None,
-        "data.weights": data.weights is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and method.name not in GROUPING,

@@ -27,6 +27,22 @@ CATALOGUE: dict[str, dict[str, str]] = {
         " hierarchical distance)",
         "m": "k^m-anonymity, with k: each combination of 1 to m published items is in at least k baskets, or in none",
     },
+    "judged": {
+        "alpha": "(alpha, k)-anonymity: no sensitive value has more than this share of a class",
+        "beta": "beta-likeness: no value is much more frequent in a class than in the release (basic, enhanced)",
+        "delta": "delta-disclosure privacy: the logarithm of that ratio stays below delta, both ways",
+        "k_map": "k-map: each class fits at least so many people of a population (--population)",
+        "presence": "delta-presence: how likely someone of the population is in the release, at least and at most",
+    },
+    "attacks": {
+        "linkage": "look rows up by known quasi-identifiers",
+        "homogeneity": "guess the commonest sensitive value of a class",
+        "background": "rule values out, and guess by what is left",
+        "minimality": "take classes to be merged only for the sake of diversity",
+        "corruption": "know whose some rows are",
+        "items": "know m labels of a basket",
+        "intersection": "join two releases of one table",
+    },
     "metrics": {
         "dm": "discernibility: the sum over rows of the size of their class; a suppressed row counts all rows",
         "hdm": "hierarchical discernibility: the sum over rows of the share of other values confused with theirs",

@@ -294,7 +294,9 @@ def _release_json(release: api.Release) -> dict[str, Any]:
 def _found(search: "SearchResult", *, judged: bool) -> str:
     """Say how good the answer of a search is known to be, and what it took."""
     proof = "proven optimal"
-    if not search.optimal:
+    if not search.optimal and search.bound <= 0:
+        proof = "the best that was found; what none can go below is not known"
+    elif not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
     nodes = f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if judged else ""
     return f"{proof}{nodes}, {search.seconds:.2f} s"

@@ -173,6 +173,18 @@ class Engine:
         """Return some columns of the rows as they are, in random order."""
         return _shuffled(rows.select(*columns))
 
+    def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
+        """Return rows with each column of labels replaced by what a table says of them, in random order."""
+        names = list(rows.columns)
+        for name, table in columns.items():
+            news = [new for new in table.column_names if new != LABEL]
+            key, apart = f"{name} {LABEL}", [f"{new} {SHARE}" for new in news]
+            lookup = self._register(table.select([LABEL, *news]).rename_columns([key, *apart]))
+            rows = rows.left_join(lookup, [rows[name].identical_to(lookup[key])]).drop(name, key)
+            rows = _with(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
+            names[names.index(name) : names.index(name) + 1] = news
+        return _shuffled(rows.select(*names))
+
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()

@@ -34,10 +34,13 @@ from ringfence.ring_plan import RingPlan
 from ringfence.search.methods import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
+from ringfence.typed import refuse_taken, typed_columns
 from ringfence.version import __version__
 
 FORMATS = ("csv", "parquet", "dat", "spmf")
 MANIFEST = "ringfence manifest 1"
+TYPED = "typed.parquet"
+"""Beside a release in Parquet: the same, with labels in types that can be computed with."""
 
 
 class AuditFailed(RingfenceError):
@@ -92,6 +95,8 @@ def publish(
             engine.write(as_text(rows, spec, file_format), release, spec.data)
             verdict = verify(engine, engine.open(release, as_released(spec.data)), spec, original)
             check(verdict, decision, force=force)
+            if file_format == "parquet":
+                _write_typed(engine, release, decision, spec, census)
             _write_json(staged / "public/manifest.json", _manifest(release, decision, spec, verdict, census.incomplete))
             _write_json(staged / "private/audit.json", verdict.as_dict())
             decision.plan.save(staged / "private/plan.json")
@@ -106,10 +111,21 @@ def publish(
                 if plots:
                     page.save_plots(staged / "private/plots")
             (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
-            _move_into_place(staged, folder, [f"release.{other}" for other in FORMATS if other != file_format])
+            others = [f"release.{other}" for other in FORMATS if other != file_format]
+            _move_into_place(staged, folder, [TYPED, *others])
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def _write_typed(engine: Engine, release: Path, decision: Decision, spec: Spec, census: Census) -> None:
+    """Write a release once more beside itself, sets as lists and ranges as two columns, where it has any."""
+    plan = decision.plan
+    columns = typed_columns(plan, census, spec.method.shown_as) if isinstance(plan, GroupPlan | RingPlan) else {}
+    if columns:
+        rows = engine.open(release, spec.data)
+        refuse_taken(list(rows.columns), columns)
+        engine.write(engine.typed(rows, columns), release.with_name(TYPED), spec.data)
 
 
 def _refuse_unreadable(rows: ibis.Table, decision: Decision, spec: Spec, file_format: str) -> None:
@@ -182,7 +198,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int) -> dict[str, Any]:
     """Return what may be told about a release: nothing in it is a value of the data."""
-    metrics = decision.metrics
+    metrics, typed = decision.metrics, release.with_name(TYPED)
     return {
         "format": MANIFEST,
         "versions": {
@@ -191,6 +207,7 @@ def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, i
             **{part.__name__: part.__version__ for part in (numpy, numba, duckdb, pyarrow)},
         },
         "release": {"file": release.name, "sha256": file_hash(release)},
+        **({"typed": {"file": TYPED, "sha256": file_hash(typed)}} if typed.exists() else {}),
         "spec": public_spec(spec),
         "counts": {
             "rows read": metrics["rows"] + metrics["suppressed"] + incomplete,

@@ -426,7 +426,9 @@ class Method(Part):
         """The loss that is kept small: methods that decide on groups of rows have one of their own."""
         if self.name in ("hilbert", "local"):
             return "gcp" if self.metric == "gcp" else "glm"
-        own = {"cluster": "ntil", "ring": "gcp", "mondrian": "glm"}
+        if self.name == "ring":
+            return "glm" if self.metric == "glm" else "gcp"
+        own = {"cluster": "ntil", "mondrian": "glm"}
         return own.get(self.name, self.metric)  # type: ignore[return-value]
 
     @property

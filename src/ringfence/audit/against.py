@@ -74,9 +74,18 @@ def read_linked(
 
 def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
-    for name in spec.of_role("quasi") if spec.data.missing == "suppress" else ():
-        original = original.filter(original[name].notnull())
+    for name in [*spec.of_role("quasi"), *needed(spec)] if spec.data.missing == "suppress" else ():
+        if name in original.columns:
+            original = original.filter(original[name].notnull())
     return original
+
+
+def needed(spec: Spec) -> list[str]:
+    """Return the sensitive attributes that the models look at."""
+    names = spec.of_role("sensitive") if spec.privacy.p is not None else []
+    names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
+    names += [bound.of or "" for bound in spec.bounds().values()]
+    return list(dict.fromkeys(names))
 
 
 def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, int]]:

@@ -7,7 +7,7 @@ one known row tells all the others.
 Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, section 5.2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -20,6 +20,9 @@ from ringfence.audit.rings import Matches
 
 MOST_TRIALS = 2_000
 SAMPLES = 200
+"""How many ways to know rows are drawn in a group at most; in many or large groups fewer, at least one."""
+MOST_EDGES = 1 << 20
+"""How many edges are looked at, in all draws together, where a draw takes as long as 250 more."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Corruption:
     known: int
     fewest: int
     exact: bool
+    samples: int = 0
+    """How many ways to know rows were drawn."""
 
     @property
     def bound(self) -> int:
@@ -40,7 +45,7 @@ class Corruption:
         return self.fewest if self.exact else 1
 
     def __str__(self) -> str:
-        how = "exactly" if self.exact else f"the worst of {SAMPLES:,} seeded samples a group, it may be 1"
+        how = "exactly" if self.exact else f"the worst of {self.samples:,} seeded samples; it may be 1"
         return f"whoever knows {self.known} rows has {self.fewest} candidates or more for any other ({how})"
 
 
@@ -52,28 +57,31 @@ def corrupt(matches: Matches, known: int, seed: int = 0) -> Corruption:
     group are tried in all ways; otherwise rows are drawn one after the other, each with a true match of what is left.
     """
     graph, (names, _) = matches.graph, matches.components
-    fewest, exact = int(matches.degrees.max()), True
-    rng = np.random.default_rng(seed)
-    budget = MOST_TRIALS
+    fewest, trials = int(matches.degrees.max()), MOST_TRIALS
+    found: list[int | None] = []
+    large: list[tuple[Graph, int, int]] = []
     order = np.argsort(np.bincount(names[graph.left], minlength=len(names)), kind="stable")
     for name in order[np.isin(order, names)].tolist():
         part, suppressed = _group(matches, name)
         here = min(known, int(part.published.sum()) - suppressed - 1)
+        ways = comb(len(part.left) + here - 1, here) if here >= 0 else 0
         if here < 0:
             continue  # all of them are suppressed
-        trials = comb(len(part.left) + here - 1, here)
-        found: list[int | None]
         if len(part.left) == len(part.published) * len(part.original):
-            found = [int(part.original.sum()) - here]
-        elif known <= 2 and trials <= budget:
-            budget -= trials
-            ways: Iterator[Sequence[int]] = combinations_with_replacement(range(len(part.left)), here)
-            found = [_left(part, suppressed, way) for way in ways]
+            found.append(int(part.original.sum()) - here)
+        elif known <= 2 and ways <= trials:
+            trials -= ways
+            found += [
+                _left(part, suppressed, way) for way in combinations_with_replacement(range(len(part.left)), here)
+            ]
         else:
-            exact = False
-            found = [_left_by_chance(part, suppressed, here, rng) for _ in range(SAMPLES)]
-        fewest = min([fewest, *(each for each in found if each is not None)])
-    return Corruption(known, fewest, exact)
+            large.append((part, suppressed, here))
+    rng, samples = np.random.default_rng(seed), 0
+    for part, suppressed, here in large:
+        draws = min(SAMPLES, max(1, MOST_EDGES // len(large) // (max(here, 1) * (len(part.left) + 250))))
+        found += [_left_by_chance(part, suppressed, here, rng) for _ in range(draws)]
+        samples += draws
+    return Corruption(known, min([fewest, *(each for each in found if each is not None)]), not large, samples)
 
 
 def _group(matches: Matches, name: int) -> tuple[Graph, int]:

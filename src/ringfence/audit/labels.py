@@ -35,7 +35,7 @@ from ringfence.audit.blocks import (
     stretch,
     with_blocks,
 )
-from ringfence.audit.reading import read_interval, speller
+from ringfence.audit.reading import read_interval, read_set, speller
 from ringfence.audit.spans import Dates, Intervals, Span, Spans, shown
 from ringfence.audit.spelling import as_number, as_range, as_set, is_number
 from ringfence.builders import stated_hierarchy
@@ -72,7 +72,7 @@ def _without_hierarchy(attribute: Attribute) -> dict[str, Any]:
         return {"allowed": "anything", "reads": lambda _: True}
 
     def reads(label: str) -> bool:
-        items = as_set(label) or (label,)
+        items = read_set(label) or (label,)
         return label == ROOT or all(item is None or is_number(item) for item in items) or bool(read_interval(label))
 
     words = "a number, an interval as '[20, 30)', '20-29', '>=60' or '<20', a set of numbers as '{1, 2}', '*'"

@@ -2,7 +2,8 @@
 
 Tools spell intervals in many ways. These are read: `[20, 30)`, `[20,30[`, `(20, 30]`, `20-29`, `20–29`, `20 to 29`,
 `20..29`, `>=60`, `≥60`, `>59`, `60+`, `<20`, `<=19`, `≤19`. Two numbers with a dash or dots between them are both
-included. Sets are `{a, b}`. A masked code has `*` in the place of characters; `*` alone, in any number, is everything.
+included. Sets are `{a, b}` or `{a,b}`. A masked code has `*` in the place of characters; `*` alone, in any number, is
+everything.
 """
 
 import re
@@ -107,10 +108,22 @@ def read_label(label: str, spell: Callable[[str], str] = str) -> Meaning:
     interval = read_interval(text)
     if interval is not None:
         return interval
-    items = as_set(text)
+    items = read_set(text)
     if items is not None:
         return OneOf(frozenset(None if item is None else spell(item) for item in items))
     return Masked(text) if "*" in text else OneOf(frozenset([spell(label)]))
+
+
+def read_set(text: str) -> tuple[str | None, ...] | None:
+    """Return the values of a set, or None; also of one that is written without blanks or quotes.
+
+    >>> read_set("{a,b c}"), read_set('{a, "b, c"}'), read_set("{}"), read_set("a")
+    (('a', 'b c'), ('a', 'b, c'), None, None)
+    """
+    items = as_set(text)
+    if items is None and re.fullmatch(r'\{[^{}"]+\}', text):
+        items = tuple(part.strip() for part in text[1:-1].split(","))
+    return items if items and all(item is None or item for item in items) else None
 
 
 def read_interval(text: str) -> Interval | None:

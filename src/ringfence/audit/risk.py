@@ -57,9 +57,10 @@ class Singling:
 
 @dataclass(frozen=True)
 class Uniques:
-    """Rows that are alone in their class, and how many of the population are alone with their labels.
+    """Rows that are alone in their class, and in the population.
 
-    `population` is its size: as counted in a table of it (`estimated` false), or as the weights of the rows add up to.
+    `population` is its size. Where a table of it was given, `population_uniques` are the rows that fit one person of it
+    only; where only its size is known, by weights, an estimate of how many of its people are alone with their labels.
     """
 
     sample: int

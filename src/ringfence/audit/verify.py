@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, complete, judge_against, read_linked
+from ringfence.audit.against import Linked, complete, judge_against, needed, read_linked
 from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
@@ -19,6 +19,7 @@ from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.population import Fits, fit
+from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
@@ -72,10 +73,11 @@ def verify(
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release.
     """
-    quasi, sensitive, items = spec.of_role("quasi"), _needed(spec), spec.of_role("items")
+    quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
     attacks = _chosen(attacks, spec, original is not None, other is not None)
-    sensitive = [*dict.fromkeys([*sensitive, *(spec.of_role("sensitive") if attacks else [])])]
+    guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
+    sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
     columns: list[str] = [name for name in rows.columns if name not in basket]
@@ -86,7 +88,7 @@ def verify(
     evidence = _Evidence([*column_findings(columns, total, spec)], {"k": 0})
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
-        return _verdict(evidence, released, items=bool(items and not quasi), risk=None)
+        return _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=None)
     evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
     if not has_rings(spec):
         for judgement in judge(released, spec):
@@ -110,7 +112,7 @@ def verify(
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size) if quasi else None
-    verdict = _verdict(evidence, released, items=bool(items and not quasi), risk=risk)
+    verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
     if not attacks:
         return verdict
     carried_out: list[Attack] = []
@@ -118,7 +120,8 @@ def verify(
         scene = Scene(released, linked, matches, spec, corrupted)
         carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
         if "intersection" in attacks and other is not None and original is not None:
-            carried_out += intersection(scene, *_joined(engine, other, _beside(engine, original, spec), spec))
+            known = _beside(engine, original, spec)
+            carried_out += intersection(scene, *_joined(engine, other, known, sensitive, spec))
     if "items" in attacks:
         carried_out.append(
             attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
@@ -145,9 +148,11 @@ def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: b
     return chosen
 
 
-def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[Scene, Released]:
+def _joined(
+    engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec
+) -> tuple[Scene, Released]:
     """Return the other release as attacks see it, and the original with its sensitive values."""
-    quasi, sensitive = spec.of_role("quasi"), spec.of_role("sensitive")
+    quasi = spec.of_role("quasi")
     require_columns(other.columns, [*quasi, *sensitive])
     require_columns(original.columns, sensitive)
     linked = read_linked(engine, other, original, spec, blind=True)
@@ -158,15 +163,18 @@ def _joined(engine: Engine, other: ibis.Table, original: ibis.Table, spec: Spec)
     return Scene(ours, linked, None, spec, 0), theirs
 
 
-def _verdict(evidence: _Evidence, released: Released, *, items: bool, risk: Risk | None) -> Verdict:
-    """Put the verdict together; of baskets alone there are no classes to speak of."""
+def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:
+    """Put the verdict together; of baskets alone, and of rings, there are no classes to speak of."""
     findings = tuple(evidence.findings)
     if items:
         return Verdict(not findings, evidence.measured, findings, ())
-    evidence.measured["classes"] = len(released.sizes)
+    if not rings:
+        evidence.measured["classes"] = len(released.sizes)
     evidence.measured["masked"] = int(released.rows[released.masked].sum())
     evidence.measured["missing"] = int(released.rows[released.incomplete].sum())
-    return Verdict(not findings, evidence.measured, findings, _smallest(released), tuple(evidence.notes), risk)
+    return Verdict(
+        not findings, evidence.measured, findings, () if rings else _smallest(released), tuple(evidence.notes), risk
+    )
 
 
 def _judge_original(
@@ -189,6 +197,8 @@ def _judge_original(
         matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
     if linked is not None and matches is not None and has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
+        for wanted in spec.diversities() if spec.method.paper_diversity else ():
+            evidence.add(judge_posteriors(matches, linked, released, wanted.of or "", int(wanted.value)))
         evidence.notes.append(DRAW)
     evidence.add(found, measured)
     if matches is not None and corrupted:
@@ -246,14 +256,6 @@ def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> Bask
     return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
 
 
-def _needed(spec: Spec) -> list[str]:
-    """Return the sensitive attributes that the models look at."""
-    names = spec.of_role("sensitive") if spec.privacy.p is not None else []
-    names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
-    names += [bound.of or "" for bound in spec.bounds().values()]
-    return list(dict.fromkeys(names))
-
-
 def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
     if spec.data.entity is not None:
@@ -273,6 +275,8 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
             )
         kinds = {part.kind for part in spec.diversities()} - {"distinct"}
         others = {"privacy.t": bool(spec.closenesses()), "privacy.p": spec.privacy.p is not None}
+        others |= {f"privacy.{key}": True for key in spec.bounds()}
+        others |= {"privacy.presence": spec.privacy.presence is not None}
         for key in [key for key, asked in others.items() if asked] + [f"privacy.l of kind {kind!r}" for kind in kinds]:
             raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
 

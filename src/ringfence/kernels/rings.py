@@ -17,24 +17,25 @@ Floats = npt.NDArray[np.float64]
 
 
 class Terrain(NamedTuple):
-    """Where tuples lie, and what a row loses that is published as several of them together.
+    """Where tuples lie, and what a row loses that is published as several of them together, attribute by attribute.
 
-    Either `values[t]` are the values of tuple t, those of all attributes numbered together, and every value loses its
-    `prices`, except that the first of each attribute together are free: `first` takes them off. Or `ends[t]` are its
-    places in attributes of which only the outermost count: on lines attribute i loses `steps[i]` for every place
-    between, in trees what the lowest node over both loses, `losses` at `bases[i]` + node. A node covers the leaves
-    before its `stop` that are not before it.
+    Of *sets*, `values[t]` are the values of tuple t, those of all attributes numbered together: every value loses its
+    `prices`, except that the first of each attribute together are free, which `first` takes off. Of *lines* and *trees*
+    only the outermost places `ends[t]` count; place e of the i-th stands at `bases[i]` + e. On a line the difference of
+    the `numbers` is lost, at most `caps[i]`; in a tree, the number of the lowest node over both, where a node covers
+    the leaves before its `stop` that are not before it. There are either lines or trees: `climbs` says which.
     """
 
     values: Ints
     prices: Floats
     first: float
     ends: Ints
-    steps: Floats
     bases: Longs
+    numbers: Floats
+    caps: Floats
+    climbs: bool
     parent: Ints
     stop: Ints
-    losses: Floats
 
 
 class Ends(NamedTuple):
@@ -50,14 +51,14 @@ class Ends(NamedTuple):
 @njit(cache=True, nogil=True)
 def _loss_between(terrain: Terrain, i: int, low: int, high: int) -> float:
     """Return what attribute i loses between two places."""
+    base, node = terrain.bases[i], low
     loss: float = 0.0
-    if len(terrain.bases) == 0:
-        loss = terrain.steps[i] * (high - low)
-    else:
-        node, base = low, terrain.bases[i]
+    if terrain.climbs:
         while terrain.stop[base + node] <= high:  # ranges are nested, and ancestors begin no later
             node = terrain.parent[base + node]
-        loss = terrain.losses[base + node]
+        loss = terrain.numbers[base + node]
+    else:
+        loss = min(terrain.caps[i], terrain.numbers[base + high] - terrain.numbers[base + low])
     return loss
 
 
@@ -283,14 +284,14 @@ def cut_rings(terrain: Terrain, tuples: Ints, bounds: Longs, k: int, most: int, 
     rows, room = len(tuples), most + 1
     sums, before = np.empty(rows + 2), np.empty(rows + 1, np.int64)
     window_losses(terrain, tuples, k, sums)
-    price, sets = terrain.prices, terrain.values.shape[1] > 0
+    price, sets, ends = terrain.prices, terrain.values.shape[1] > 0, terrain.ends.shape[1] > 0
     head, tail, free = np.empty(rows), np.empty(rows), (k - 1) * terrain.first
     _end_prices(terrain, tuples, k, 1, head)
     _end_prices(terrain, tuples, k, -1, tail)
     noted = np.empty((room, k * terrain.values.shape[1]), np.int32)
     length = np.empty(noted.shape, np.int64)
     count, seen, met = np.zeros(room, np.int64), np.full(len(price), -1), np.full(len(price), -2 * k - most)
-    heads, tails = _new_ends(terrain, 1 if sets else room, k), _new_ends(terrain, 1, k)
+    heads, tails = _new_ends(terrain, room, k), _new_ends(terrain, 1, k)
     cost, found = np.empty(rows + 1), 0
     for g in range(len(bounds) - 1):
         first, stop = bounds[g], bounds[g + 1]
@@ -306,16 +307,16 @@ def cut_rings(terrain: Terrain, tuples: Ints, bounds: Longs, k: int, most: int, 
                     met[terrain.values[tuples[j - 1], a]] = j - 1
                 q = newest % room
                 count[q] = _note_values(terrain, tuples, newest, k, seen, noted[q], length[q])
-            else:
+            if ends:
                 _fill_end(terrain.ends, tuples, newest, 1, k, heads, newest % room)
                 _fill_end(terrain.ends, tuples, j - 1, -1, k, tails, 0)
             for i in range(newest, oldest - 1, -1):
                 total, q = cost[i] + sums[newest + 1] - sums[i], i % room
-                if total >= cost[j]:
+                if total >= cost[j]:  # closing windows lose nothing or more
                     continue
                 if sets:
                     total += head[i] + tail[j - 1] - free - _paid_twice(noted, length, q, count[q], price, met, j, k)
-                else:
+                if ends and total < cost[j]:
                     total += _closing_loss(terrain, k, tails, heads, q, cost[j] - total)
                 if total < cost[j]:
                     cost[j], before[j] = total, i

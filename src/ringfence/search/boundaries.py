@@ -204,7 +204,7 @@ def failure(explanation: Explanation, k: int, limit: int) -> str:
     first = explanation.lost[0]
     lacks = listed(first.lacks)
     if not explanation.remedies:
-        return f"these {explanation.rows} rows cannot be clustered with k = {k}: together they have {lacks}"
+        return f"these {explanation.rows} rows cannot be published with k = {k}: together they have {lacks}"
     most = min(limit, explanation.rows - 1)
     words = listed(f"{name} {label}" for name, label in first.labels.items())
     best = min(explanation.remedies, key=lambda remedy: remedy.raised)

@@ -212,6 +212,7 @@ def _ring(census: Census, spec: Spec, watch: Watch) -> Decision:
             max_ring=method.max_ring,
             cut=not method.homogeneous or method.parted == "whole",
             representation=method.shown_as,
+            metric="glm" if method.minimized == "glm" else "gcp",
             limit=limit,
         )
     if method.homogeneous:
@@ -221,7 +222,7 @@ def _ring(census: Census, spec: Spec, watch: Watch) -> Decision:
     for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
         del metrics[name]
     plan = ring_plan(census, rings, slots, _complete_columns(census, spec), self_contained(spec).dumps())
-    return Decision(plan, _found(metrics["gcp"], len(rings.starts) - 1, watch), metrics)
+    return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics)
 
 
 def _groups_under(census: Census, spec: Spec, watch: Watch) -> Groups | None:
@@ -265,7 +266,7 @@ def _diverse_rings(census: Census, spec: Spec, asked: Diversity, limit: int) -> 
 
 def _unbounded(census: Census, spec: Spec, groups: Groups, watch: Watch) -> SearchResult:
     shown = cover_groups(census, groups, spec.method.shown_as)
-    return _found(measure_groups(census, spec, groups.sizes, shown)["gcp"], groups.count, watch)
+    return _found(measure_groups(census, spec, groups.sizes, shown)[spec.method.minimized], groups.count, watch)
 
 
 def _found(cost: float, parts: int, watch: Watch) -> SearchResult:

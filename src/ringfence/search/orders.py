@@ -71,7 +71,7 @@ def gray_order(census: Census) -> Longs:
     SIGMOD 2010, section 5.3.1. Turning back is ours.
     """
     block = np.zeros(len(census.weights), np.int64)
-    for a in _few_values_first(census):
+    for a in few_values_first(census):
         leaves = census.quasi[a].hierarchy.leaves
         digit = _digits(census, a)
         digit = np.where(block % 2 == 1, leaves - 1 - digit, digit)
@@ -79,7 +79,8 @@ def gray_order(census: Census) -> Longs:
     return np.argsort(block, kind="stable")
 
 
-def _few_values_first(census: Census) -> list[int]:
+def few_values_first(census: Census) -> list[int]:
+    """Return the attributes by rising number of values: a difference in one of few values costs most."""
     return sorted(range(len(census.quasi)), key=lambda a: census.quasi[a].occurring)
 
 
@@ -105,7 +106,7 @@ def neighbours(census: Census, space: Space, blocks: Ints) -> Neighbours:
     """
     tuples = len(census.weights)
     found = Neighbours(np.full((tuples, NEIGHBOURS), -1, np.int32), np.full((tuples, NEIGHBOURS), np.inf))
-    attributes = _few_values_first(census)
+    attributes = few_values_first(census)
     digits = {a: _digits(census, a) for a in attributes}
     for last in attributes:
         key, span = blocks.astype(np.int64), int(blocks.max()) + 1

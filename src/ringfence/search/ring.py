@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.covers import Representation, Shown, cover
@@ -21,8 +22,8 @@ from ringfence.hierarchy import Ints
 from ringfence.kernels.rings import Terrain, cut_rings, part_by_values, slot_tuples
 from ringfence.ring_plan import RingPlan, runs_of
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
-from ringfence.search.orders import gray_order, hilbert_order, improved_order, neighbours
-from ringfence.search.spans import space_of
+from ringfence.search.orders import few_values_first, gray_order, hilbert_order, improved_order, neighbours
+from ringfence.search.spans import Kept, node_losses, places_of, space_of
 
 Partition: TypeAlias = Literal["whole", "lexicographic"]
 Order: TypeAlias = Literal["nearest", "gray", "lexicographic", "hilbert"]
@@ -80,12 +81,12 @@ def rings_by_quasi_identifiers(
     max_ring: int | None = None,
     cut: bool = True,
     representation: Representation = "set",
+    metric: Kept = "gcp",
     limit: int = 0,
 ) -> Rings:
     """Return rings of at least k rows in which neighbours are alike, cut so that the least is lost along their order.
 
-    Rows that too few others may be published with, within the boundaries, are suppressed, and no others. The loss that
-    is minimized is GCP (Definition 8): the values of the data that a cell covers beyond the first, over all others.
+    Rows that too few others may be published with, within the boundaries, are suppressed, and no others.
 
     Parameters
     ----------
@@ -107,6 +108,9 @@ def rings_by_quasi_identifiers(
         Without it, each group of the partition is one ring, however long.
     representation
         What a cell may show: the cut depends on what that loses.
+    metric
+        The loss that is kept small. "gcp" (Definition 8): the values of the data that a cell covers beyond the first,
+        over all others; numbers are values like others. "glm": for numbers the width that a cell covers.
     limit
         How many rows may be suppressed.
 
@@ -128,7 +132,7 @@ def rings_by_quasi_identifiers(
     5.1 and 5.3: `partition = order = "lexicographic"` without the cut. The cut and the other orders are ours.
     """
     _check(k, max_ring)
-    tuples, bounds = lay_out(census, k=k, order=order, limit=limit)
+    tuples, bounds = lay_out(census, k=k, order=order, metric=metric, limit=limit)
     if groups is not None:
         tuples, bounds = _in_groups(tuples, groups)
     elif partition == "lexicographic":
@@ -137,7 +141,7 @@ def rings_by_quasi_identifiers(
     if cut:
         room = np.empty(len(tuples) + 1, np.int64)
         most = min(max_ring or 2 * k - 1, len(tuples))
-        found = cut_rings(terrain_of(census, representation), tuples, bounds, k, max(most, 2 * k - 1), room)
+        found = cut_rings(terrain_of(census, representation, metric), tuples, bounds, k, max(most, 2 * k - 1), room)
         starts = room[: found + 1]
     combined = combinations(census, [])
     gone = combined.weights - np.bincount(tuples, minlength=len(combined.weights))
@@ -154,7 +158,7 @@ def _check(k: int, max_ring: int | None) -> None:
         )
 
 
-def lay_out(census: Census, *, k: int, order: Order, limit: int) -> tuple[Ints, Longs]:
+def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: Kept = "gcp") -> tuple[Ints, Longs]:
     """Return the tuple of each row along an order, and where the rows begin that may be published alike.
 
     Rows that too few others may be published with are left out.
@@ -163,7 +167,7 @@ def lay_out(census: Census, *, k: int, order: Order, limit: int) -> tuple[Ints, 
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
         why = explain_suppression(census, k=min(k, census.rows + 1), least_values=[0] * len(census.sensitive))
         raise Unsatisfiable(failure(why, k, limit))
-    ordered = _tuple_order(census, order, allowed.member)
+    ordered = _tuple_order(census, order, allowed.member, metric)
     ordered = ordered[~allowed.fails[allowed.member[ordered]]]
     ordered = ordered[np.argsort(allowed.member[ordered], kind="stable")]
     tuples = np.repeat(ordered, census.weights[ordered]).astype(np.int32)
@@ -171,11 +175,11 @@ def lay_out(census: Census, *, k: int, order: Order, limit: int) -> tuple[Ints, 
     return tuples, np.concatenate([[0], changes, [len(tuples)]]).astype(np.int64)
 
 
-def _tuple_order(census: Census, order: Order, blocks: Ints) -> Longs:
+def _tuple_order(census: Census, order: Order, blocks: Ints, metric: Kept) -> Longs:
     """Return the tuples in an order; only those of one block are ever published together."""
     match order:
         case "nearest":
-            space = space_of(_by_values(census), "set")
+            space = space_of(census if metric == "glm" else _by_values(census), "set")
             return improved_order(space, gray_order(census), neighbours(census, space, blocks))
         case "gray":
             return gray_order(census)
@@ -193,11 +197,6 @@ def _lexicographic_order(census: Census) -> Longs:
 def _by_values(census: Census) -> Census:
     """Return a census in which numbers are values like others, and all attributes count alike: as GCP sees them."""
     return replace(census, quasi=tuple(replace(quasi, numeric=False, weight=1.0) for quasi in census.quasi))
-
-
-def few_values_first(census: Census) -> list[int]:
-    """Return the attributes by rising number of values: a difference in one of few values costs most."""
-    return sorted(range(len(census.quasi)), key=lambda a: census.quasi[a].occurring)
 
 
 def _part_lexicographically(census: Census, tuples: Ints, bounds: Longs, k: int) -> tuple[Ints, Longs]:
@@ -276,33 +275,59 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
     )
 
 
-def terrain_of(census: Census, representation: Representation) -> Terrain:
-    """Return where the tuples of a census lie, so that what they lose together is GCP, averaged over cells."""
-    ranks = [_occurring_ranks(quasi)[census.codes[:, a]] for a, quasi in enumerate(census.quasi)]
-    sizes = [quasi.occurring for quasi in census.quasi]
-    steps = np.array([1 / len(sizes) / max(1, size - 1) for size in sizes])
-    values, ends = np.empty((len(census.weights), 0), np.int32), np.empty((len(census.weights), 0), np.int32)
-    trees: Sequence[Quasi] = ()
-    match representation:
-        case "set":
-            values = (np.stack(ranks, axis=1) + np.cumsum([0, *sizes[:-1]])).astype(np.int32)
-        case "range":
-            ends = np.stack(ranks, axis=1).astype(np.int32)
-        case "hierarchy":
-            ends, trees = np.ascontiguousarray(census.codes), census.quasi
+def terrain_of(census: Census, representation: Representation, metric: Kept) -> Terrain:
+    """Return where the tuples of a census lie, so that what they lose together is GCP or GLM, averaged over cells.
+
+    By GCP, numbers are values like others; by GLM they lie on a line, and attributes have their weights. In ranges, a
+    missing value counts as the last of its order, or as far from the others as these are wide.
+    """
+    shares = np.array([quasi.weight if metric == "glm" else 1.0 for quasi in census.quasi])
+    shares /= shares.sum()
+    sets = [
+        a for a, quasi in enumerate(census.quasi) if representation == "set" and not (quasi.numeric and metric == "glm")
+    ]
+    others = [a for a in range(len(census.quasi)) if a not in sets]
+    sizes = [census.quasi[a].occurring for a in sets]
+    steps = [shares[a] / max(1, _most(census.quasi[a], metric)) for a in sets]
+    ends: Sequence[npt.NDArray[np.integer]]
+    if representation == "hierarchy":
+        numbers = [shares[a] * node_losses(census.quasi[a], metric) for a in others]
+        ends = [census.codes[:, a] for a in others]
+    else:
+        places = [shares[a] * _line(census.quasi[a], metric) for a in others]
+        orders = [np.argsort(part, kind="stable") for part in places]
+        numbers = [part[order] for part, order in zip(places, orders, strict=True)]
+        ends = [np.argsort(order)[census.codes[:, a]] for a, order in zip(others, orders, strict=True)]
+    values = [_occurring_ranks(census.quasi[a])[census.codes[:, a]] for a in sets]
+    trees = [census.quasi[a].hierarchy for a in others if representation == "hierarchy"]
+    none = np.empty(0, np.int32)
+    tuples = len(census.weights)
     return Terrain(
-        values=values,
-        prices=np.repeat(steps, sizes),
-        first=float(steps.sum()) if representation == "set" else 0.0,
-        ends=ends,
-        steps=steps,
-        bases=np.cumsum([0, *(len(quasi.hierarchy.labels) for quasi in trees)])[: len(trees)].astype(np.int64),
-        parent=np.concatenate([np.empty(0, np.int32), *(quasi.hierarchy.parent for quasi in trees)]),
-        stop=np.concatenate([np.empty(0, np.int32), *(quasi.hierarchy.stop for quasi in trees)]),
-        losses=np.concatenate(
-            [np.empty(0), *(step * _node_losses(quasi) for quasi, step in zip(trees, steps.tolist(), strict=False))]
-        ),
+        values=(_columns(values, tuples) + np.cumsum([0, *sizes])[: len(sizes)]).astype(np.int32),
+        prices=np.repeat(steps, sizes) if sets else np.empty(0),
+        first=float(sum(steps)),
+        ends=_columns(ends, tuples).astype(np.int32),
+        bases=np.cumsum([0, *map(len, numbers)])[: len(numbers)].astype(np.int64),
+        numbers=np.concatenate([np.empty(0), *numbers]),
+        caps=shares[others],
+        climbs=representation == "hierarchy",
+        parent=np.concatenate([none, *(tree.parent for tree in trees)]),
+        stop=np.concatenate([none, *(tree.stop for tree in trees)]),
     )
+
+
+def _columns(parts: Sequence[npt.NDArray[np.integer]], rows: int) -> Longs:
+    return np.stack(parts, axis=1).astype(np.int64) if parts else np.empty((rows, 0), np.int64)
+
+
+def _most(quasi: Quasi, metric: Kept) -> int:
+    """Return how many values beyond the first a cell can lose."""
+    return quasi.occurring - 1 if metric == "gcp" else quasi.hierarchy.leaves - 1
+
+
+def _line(quasi: Quasi, metric: Kept) -> Floats:
+    """Return the place of each leaf on a line, so that what lies between two is what a range of them loses."""
+    return _occurring_ranks(quasi) / max(1, quasi.occurring - 1) if metric == "gcp" else places_of(quasi)
 
 
 def _occurring_ranks(quasi: Quasi) -> Longs:
@@ -311,11 +336,3 @@ def _occurring_ranks(quasi: Quasi) -> Longs:
     places = np.empty(len(by_rank), np.int64)
     places[by_rank] = np.cumsum(quasi.rows[by_rank] > 0) - 1
     return np.maximum(places, 0)
-
-
-def _node_losses(quasi: Quasi) -> Floats:
-    """Return how many values beyond the first lie under each node, of those that occur."""
-    occurring = np.concatenate([[0], np.cumsum(quasi.rows > 0)])
-    tree = quasi.hierarchy
-    beyond: Floats = np.maximum(occurring[tree.stop] - occurring[tree.first] - 1, 0).astype(np.float64)
-    return beyond
