@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import Case, cases, with_parts
 
-from ringfence.audit.anatomy import BUCKET, COUNT, verify_anatomy
+from ringfence.audit.anatomy import verify_anatomy
 from ringfence.audit.verdict import Verdict
-from ringfence.engine import Engine
+from ringfence.engine import BUCKET, COUNT, Engine
 from ringfence.errors import DataError, Unsatisfiable
 from ringfence.kernels.anatomy import fill_buckets
 from ringfence.search.anatomy import anatomize

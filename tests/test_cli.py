@@ -759,7 +759,6 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "later",
     [
-        {"method": 'name = "anatomy"'},
         {"data": 'entity = "name"'},
         {"data": 'table = "people"'},
     ],
@@ -768,6 +767,21 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
 def test_what_is_not_there_yet_says_so(desk: Desk, later: dict[str, str]) -> None:
     desk.put(**later)
     refused(desk.run(), 2, "not there yet")
+
+
+def test_anatomy_writes_two_tables_that_are_judged_together(desk: Desk) -> None:
+    desk.put(privacy="l = 2", method='name = "anatomy"')
+    shown = done(desk.run("--explain")).out
+    assert "8 rows published in" in shown
+    assert "nothing is generalized" in shown
+    assert "anyone can be found" in done(desk.audit()).out
+    sensitive = desk.out / "public" / "sensitive.csv"
+    assert json.loads(done(desk.run("--json")).out)["sensitive"] == str(sensitive)
+    assert "illness" not in desk.rows()[0]
+    sensitive.write_text(sensitive.read_text().replace("cold", "flu").replace("ache", "flu"))
+    assert "have the same value: more than one in 2" in desk.audit().out
+    sensitive.unlink()
+    refused(desk.audit(), 2, "sensitive.csv")
 
 
 @pytest.mark.parametrize("scheme", ["cut", "ordered", "set", "guided-ordered", "guided-set"])

@@ -409,8 +409,8 @@ def test_a_run_that_fails_changes_nothing(folder: Path, parts: dict[str, Any], e
 
 
 def test_a_release_that_fails_its_audit_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: Any) -> Verdict:
-        return replace(verify(*arguments), ok=False, findings=(Finding("k", "planted", 1, {}),))
+    def refuse(*arguments: Any, **named: Any) -> Verdict:
+        return replace(verify(*arguments, **named), ok=False, findings=(Finding("k", "planted", 1, {}),))
 
     before = contents(folder)
     monkeypatch.setattr("ringfence.publish.verify", refuse)
@@ -420,7 +420,7 @@ def test_a_release_that_fails_its_audit_changes_nothing(folder: Path, monkeypatc
 
 
 def test_a_run_that_is_interrupted_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> Any:
+    def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     before = contents(folder)

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from ringfence.census import Census
     from ringfence.draft import Draft
     from ringfence.engine import Engine
-    from ringfence.group_plan import GroupPlan
     from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
     from ringfence.report import Report
-    from ringfence.ring_plan import RingPlan
     from ringfence.search.boundaries import Explanation
-    from ringfence.search.methods import Decision
+    from ringfence.search.methods import Decision, Plan
     from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
@@ -43,6 +41,7 @@ RECODING = ("optimal", "levels")
 """Methods that decide on values, each recoded the same way everywhere."""
 GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
 """Methods that decide on rows, in groups."""
+AVAILABLE = (*RECODING, *GROUPING, "anatomy", "itemsets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +57,11 @@ class Release:
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
+    sensitive: Any = None
+    """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
 
     @property
-    def plan(self) -> "GlobalPlan | GroupPlan | RingPlan | ItemPlan":
+    def plan(self) -> "Plan":
         """What was decided. May show values of the original."""
         return self.decision.plan
 
@@ -118,11 +119,13 @@ class Release:
         Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
         method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
-        from ringfence.search.boundaries import explain_suppression
+        from ringfence.search.boundaries import Explanation, explain_suppression
         from ringfence.search.methods import least_values
 
         if self.item_plan is not None and self.item_plan is self.plan:
             return self.item_plan.explain()
+        if self.spec.has_buckets:
+            return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]
         return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
 
@@ -156,13 +159,14 @@ class Release:
                 report=report,
                 plots=plots,
                 baskets=self.baskets,
+                sensitive=None if self.sensitive is None else engine.open(self.sensitive, self.spec.data),
             )
         return path
 
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
-    def _plans(self) -> "list[GlobalPlan | GroupPlan | RingPlan | ItemPlan]":
+    def _plans(self) -> "list[Plan]":
         return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
 
     def __str__(self) -> str:
@@ -248,9 +252,12 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: b
             table, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
         before = engine.open(original, spec.data) if spec.has_rings else None
-        verdict = check(verify(engine, engine.open(table, spec.data), spec, before), made.decision, force=force)
+        values = None if made.sensitive is None else engine.hold(made.sensitive)
+        verdict = verify(engine, engine.open(table, spec.data), spec, before, values=values)
+        check(verdict, made.decision, force=force)
     kept = original if spec.has_rings else None
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
+    sensitive = None if made.sensitive is None else like(source, made.sensitive)
+    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive)
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
@@ -296,11 +303,11 @@ def run(
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
-    release's `table` is its path.
+    release's `table` is its path (and `sensitive`, where there are two tables, that of the second).
     """
     from ringfence.basket_rows import spread
     from ringfence.engine import Engine
-    from ringfence.publish import publish
+    from ringfence.publish import beside, publish
 
     _check_available(spec, force=force)
     diary = Diary(listener)
@@ -323,9 +330,11 @@ def run(
             report=report,
             plots=plots,
             baskets=made.baskets,
+            sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
         )
     kept = source if spec.has_rings else None
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept)
+    sensitive = None if made.sensitive is None else beside(path)
+    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive)
 
 
 def _format_of(source: Path, spec: Spec) -> str:
@@ -424,6 +433,7 @@ def audit(
     spec: Spec,
     original: Any = None,
     *,
+    sensitive: Any = None,
     population: Any = None,
     other: Any = None,
     corrupted: int = 0,
@@ -438,12 +448,16 @@ def audit(
     without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
     k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
     rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
-    minimality, corruption, items, and intersection with an `other` release of the same table.
+    minimality, corruption, items, and intersection with an `other` release of the same table. A release of the method
+    `anatomy` is two tables: `sensitive` is the second, by default the file of that name beside the first.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
+    from ringfence.publish import beside
 
     _check_promise(spec)
+    if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
+        sensitive = beside(Path(table))
     with Engine(spec.data) as engine:
         before, everyone, second = (
             None if each is None else engine.open(each, spec.data) for each in (original, population, other)
@@ -461,6 +475,7 @@ def audit(
                 other=second,
                 corrupted=corrupted,
                 attacks=wanted,
+                values=None if sensitive is None else engine.open(sensitive, data),
             )
 
         if not isinstance(table, str | Path):
@@ -477,24 +492,30 @@ def audit(
 def _with_manifest(verdict: "Verdict", release: Path) -> "Verdict":
     """Add a finding where a manifest beside the release speaks of another file."""
     from ringfence.audit.verify import Finding
-    from ringfence.publish import file_hash
+    from ringfence.publish import SENSITIVE, file_hash
 
     manifest = release.parent / "manifest.json"
     if not manifest.is_file():
         return verdict
     try:
-        stated = json.loads(manifest.read_text(encoding="utf-8"))["release"]
-        if stated["file"] != release.name or stated["sha256"] == file_hash(release):
+        stated = json.loads(manifest.read_text(encoding="utf-8"))
+        if stated["release"]["file"] != release.name:
             return verdict
+        files = [stated[key] for key in ("release", SENSITIVE) if key in stated]
+        paths = {release.with_name(each["file"]): each["sha256"] for each in files}
+        changed = [path.name for path, stated in paths.items() if not path.is_file() or file_hash(path) != stated]
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
-    changed = Finding(
-        rule="manifest",
-        message=f"{release.name!r} is not the file that its manifest speaks of: it was changed after it was published",
-        rows=int(verdict.measured["rows"]),
-        example={},
-    )
-    return replace(verdict, ok=False, findings=(*verdict.findings, changed))
+    findings = [
+        Finding(
+            rule="manifest",
+            message=f"{name!r} is not the file that its manifest speaks of: it was changed after it was published",
+            rows=int(verdict.measured["rows"]),
+            example={},
+        )
+        for name in changed
+    ]
+    return replace(verdict, ok=verdict.ok and not findings, findings=(*verdict.findings, *findings))
 
 
 def _located(source: Any, spec: Spec) -> Any:
@@ -512,7 +533,7 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
     """Refuse what later versions will do, naming it."""
     method, data = spec.method, spec.data
     missing = {
-        f"method.name = {method.name!r}": method.name not in (*RECODING, *GROUPING, "itemsets"),
+        f"method.name = {method.name!r}": method.name not in AVAILABLE,
         "data.entity": data.entity is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
@@ -521,11 +542,10 @@ def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) 
     for what, asked in missing.items():
         if asked:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods {listed([*RECODING, *GROUPING, 'itemsets'])}, with"
-                " privacy.k, l, p, t and m"
+                f"{what} is not there yet; there are: the methods {listed(AVAILABLE)}, with privacy.k, l, p, t and m"
             )
     _check_promise(spec, promised=promised)
-    if method.name == "itemsets" and promised:
+    if (method.name == "itemsets" and promised) or spec.has_buckets:
         return
     if method.search not in RELATIONAL_SEARCHES:
         raise SpecError(
@@ -549,6 +569,8 @@ def _check_promise(spec: Spec, *, promised: bool = True) -> None:
     check_items(spec)
     if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
+    if spec.has_buckets and promised:
+        _check_anatomy(spec)
 
 
 def _check_needs_none(spec: Spec, name: str) -> None:
@@ -577,6 +599,25 @@ def _check_grouping(spec: Spec) -> None:
         raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
     if spec.method.keep_suppressed:
         raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
+
+
+def _check_anatomy(spec: Spec) -> None:
+    """Refuse what buckets cannot promise, and what would tell what they hide."""
+    asked, sensitive = spec.diversities(), spec.of_role("sensitive")
+    promised = "the method 'anatomy' promises distinct l of one attribute, and nothing else"
+    for key, value in spec.privacy:
+        if key != "l" and value is not None:
+            raise SpecError(f"privacy.{key}: {promised}")
+    if len(asked) != 1 or asked[0].kind != "distinct":
+        found = f"of kind {asked[0].kind!r}" if len(asked) == 1 else f"{len(asked)} times"
+        raise SpecError(f"privacy.l is asked for {found}: {promised}")
+    if len(sensitive) > 1:
+        raise SpecError(
+            "the method 'anatomy' hides one sensitive attribute, and others would tell it; there are:"
+            f" {listed(sensitive)}"
+        )
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'anatomy'")
 
 
 def _check_ring(spec: Spec, force: bool) -> None:

@@ -9,6 +9,7 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "local": "groups of rows that lose as little as an order, an optimal cut of it and annealing can make them",
         "hilbert": "groups of neighbours on a Hilbert curve, cut where that loses least",
         "mondrian": "the table cut at the median of its widest attribute, and the halves again",
+        "anatomy": "two tables: quasi-identifiers as they are, with a bucket, and the l or more values of each bucket",
         "itemsets": "the cut of the item tree that makes baskets k^m-anonymous at the least loss, proven",
     },
     "schemes": {

@@ -282,6 +282,7 @@ def _release_json(release: api.Release) -> dict[str, Any]:
 
     return {
         "release": str(release.table),
+        **({} if release.sensitive is None else {"sensitive": str(release.sensitive)}),
         "levels": release.plan.levels,
         "metrics": dict(release.metrics),
         "incomplete": release.incomplete,
@@ -304,6 +305,8 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
 
 def _show_release(release: api.Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
+    from ringfence.publish import COUNTED
+
     rows = [("attribute", "recoding", "labels", "for example")]
     columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
     columns |= {} if release.item_plan is None else release.item_plan.columns
@@ -318,19 +321,17 @@ def _show_release(release: api.Release) -> None:
             recoding = "as it is"
         rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(map(clipped, labels[:3]))))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    for row in rows:
+    for row in rows if columns else []:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
     metrics, search = release.metrics, release.search
     fate = "masked" if release.plan.masked else "dropped"
-    classes = f" in {metrics['classes']:,} classes" if "classes" in metrics else ""
+    classes = "".join(f" in {metrics[kind]:,} {kind}" for kind in ("classes", "buckets") if kind in metrics)
     print(f"\n{metrics['rows']:,} rows published{classes}, {metrics['suppressed']:,} {fate}")
     if release.incomplete:
         print(f"{release.incomplete:,} rows with missing values removed beforehand")
-    losses = {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")}
-    print(
-        "losses: "
-        + ", ".join(f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items())
-    )
+    losses = {name: value for name, value in metrics.items() if name not in COUNTED}
+    shown = [f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items()]
+    print("losses: " + (", ".join(shown) or "none are measured, since nothing is generalized"))
     if search is not None:
         print(f"search: {_found(search, judged=release.plan.kind not in ('group', 'ring'))}")
     if release.decision.basket is not None and release.decision.basket.plan is not release.plan:

@@ -15,12 +15,15 @@ import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ringfence.anatomy_plan import Deal
 from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
 from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.item_columns import BASKET_FILES, read_basket_file
 from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
+    BUCKET,
     CODE,
+    COUNT,
     FAILING,
     KEY,
     LABEL,
@@ -37,7 +40,7 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data, Spec
 
-__all__ = ["ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
+__all__ = ["BUCKET", "COUNT", "ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
 
 MASK = "*"
 
@@ -167,6 +170,23 @@ class Engine:
         rows = rows.inner_join(labels, [rows[f"{GROUP} {SHARE}"] == labels[f"{GROUP} {LABEL}"]])
         published = [name for name in plan.labels.column_names if name != GROUP]
         rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
+        return _shuffled(rows.select(*columns))
+
+    def deal(self, rows: ibis.Table, plan: Deal, columns: Sequence[str]) -> ibis.Table:
+        """Return `columns` of the rows, one of them the bucket that the plan says, in random order.
+
+        Every row gets a random place among those of its sensitive value; from the place follows its bucket.
+        """
+        for name in plan.complete:
+            rows = rows.filter(rows[name].notnull())
+        rows = rows.mutate(ibis.row_number().over().name(PLACE))
+        lookup = self._register(pa.table({RAW: plan.raw, CODE: plan.codes}))
+        same = rows[plan.name].identical_to(lookup[RAW]) if plan.raw.null_count else rows[plan.name] == lookup[RAW]
+        rows = rows.inner_join(lookup, [same]).drop(RAW)
+        turn = ibis.row_number().over(group_by=rows[CODE], order_by=_by_chance(rows[PLACE]))
+        rows = rows.mutate(turn.name(TURN))
+        homes = self._register(pa.table({KEY: plan.values, SHARE: plan.turns, BUCKET: plan.buckets}))
+        rows = rows.inner_join(homes, [rows[CODE] == homes[KEY], rows[TURN] == homes[SHARE]])
         return _shuffled(rows.select(*columns))
 
     def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
@@ -332,7 +352,8 @@ def as_released(data: Data) -> Data:
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """Check the columns of the data against the specification; return those that are published, in their order.
 
-    The basket's number in a long table is one of them, whatever its role: it is published anew.
+    The basket's number in a long table is one of them, whatever its role: it is published anew. A sensitive attribute
+    that is published by the bucket, in a table of its own, is not.
     """
     basket = spec.data.basket_id
     require_columns(columns, [*spec.attributes, *([] if basket is None else [basket])])
@@ -343,7 +364,19 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
             " or set data.unlisted to 'drop' or 'publish'"
         )
     hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
+    if spec.has_buckets:
+        _refuse_taken(columns, spec)
+        hidden |= set(spec.of_role("sensitive"))
     return [name for name in columns if name not in hidden or name == basket]
+
+
+def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
+    """Refuse names that the two tables of Anatomy need for themselves; the engine ignores case."""
+    for name in columns:
+        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in spec.of_role("sensitive")):
+            raise SpecError(
+                f"the data has a column {name!r}, the name of a column that the method 'anatomy' adds; rename yours"
+            )
 
 
 def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:

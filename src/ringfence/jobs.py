@@ -13,6 +13,7 @@ from ringfence.spec import Spec
 
 if TYPE_CHECKING:
     import ibis
+    import pyarrow as pa
 
     from ringfence.baskets import Baskets
     from ringfence.census import Census
@@ -50,7 +51,7 @@ class Made:
     """Rows as they are to be released, the columns whose values change, the decision, and what it was taken on.
 
     `census` has also counted the sensitive attributes that no model looks at, for the evidence in a report. `baskets`
-    are those of the rows that are published, if they have any.
+    are those of the rows that are published, if they have any; `sensitive` is the second table of the method `anatomy`.
     """
 
     rows: "ibis.Table"
@@ -58,6 +59,7 @@ class Made:
     decision: "Decision"
     census: "Census"
     baskets: "Baskets | None" = None
+    sensitive: "pa.Table | None" = None
 
 
 Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
@@ -77,8 +79,9 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        from ringfence.anatomy_plan import AnatomyPlan, deal, sensitive_table
         from ringfence.census import counted_columns, take_census
-        from ringfence.engine import ROWS
+        from ringfence.engine import BUCKET, ROWS
         from ringfence.group_plan import GroupPlan, regrouping
         from ringfence.kernels.secret import new_stream, secret_key
         from ringfence.plan import rewrite
@@ -97,6 +100,9 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         if isinstance(plan, GroupPlan):
             released = engine.regroup(rows, regrouping(plan, census), columns)
             return Made(released, list(plan.columns), decision, census)
+        if isinstance(plan, AnatomyPlan):
+            dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
+            return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
         changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
         return _made(engine, rows, columns, decision, changes, evidence)
 

@@ -1,7 +1,8 @@
 """Publishing: a release written, read back, audited and moved into place, with what may be shown and what may not
 apart.
 
-public/   release.csv or release.parquet, manifest.json: made to be published
+public/   release.csv or release.parquet, with the method anatomy also sensitive.csv or .parquet, manifest.json: made to
+          be published
 private/  plan.json, audit.json, spec.toml, log.txt: may show values of the original
 """
 
@@ -28,10 +29,9 @@ from ringfence.census import Census
 from ringfence.engine import Engine, as_released
 from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
-from ringfence.item_plan import ItemPlan, refuse_torn
-from ringfence.plan import GlobalPlan
+from ringfence.item_plan import refuse_torn
 from ringfence.ring_plan import RingPlan
-from ringfence.search.methods import Decision
+from ringfence.search.methods import Decision, Plan
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.typed import refuse_taken, typed_columns
@@ -39,8 +39,12 @@ from ringfence.version import __version__
 
 FORMATS = ("csv", "parquet", "dat", "spmf")
 MANIFEST = "ringfence manifest 1"
+COUNTED = ("rows", "suppressed", "classes", "buckets")
+"""Metrics that are no losses."""
 TYPED = "typed.parquet"
 """Beside a release in Parquet: the same, with labels in types that can be computed with."""
+SENSITIVE = "sensitive"
+"""Beside a release of the method `anatomy`, in the same format: the sensitive values of each bucket."""
 
 
 class AuditFailed(RingfenceError):
@@ -78,11 +82,13 @@ def publish(
     report: bool,
     plots: bool,
     baskets: Baskets | None = None,
+    sensitive: ibis.Table | None = None,
 ) -> tuple[Path, Verdict]:
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
     Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
-    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it.
+    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it,
+    `sensitive` the second table of those that are two.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +99,11 @@ def publish(
             release = staged / "public" / f"release.{file_format}"
             _refuse_unreadable(rows, decision, spec, file_format)
             engine.write(as_text(rows, spec, file_format), release, spec.data)
-            verdict = verify(engine, engine.open(release, as_released(spec.data)), spec, original)
+            values = None
+            if sensitive is not None:
+                engine.write(sensitive, beside(release), spec.data)
+                values = engine.open(beside(release), as_released(spec.data))
+            verdict = verify(engine, engine.open(release, as_released(spec.data)), spec, original, values=values)
             check(verdict, decision, force=force)
             if file_format == "parquet":
                 _write_typed(engine, release, decision, spec, census)
@@ -111,11 +121,16 @@ def publish(
                 if plots:
                     page.save_plots(staged / "private/plots")
             (staged / "private/log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
-            others = [f"release.{other}" for other in FORMATS if other != file_format]
+            others = [f"{name}.{other}" for name in ("release", SENSITIVE) for other in FORMATS]
             _move_into_place(staged, folder, [TYPED, *others])
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def beside(release: Path) -> Path:
+    """Return where the sensitive values of the buckets of a release stand."""
+    return release.with_name(f"{SENSITIVE}{release.suffix}")
 
 
 def _write_typed(engine: Engine, release: Path, decision: Decision, spec: Spec, census: Census) -> None:
@@ -198,7 +213,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int) -> dict[str, Any]:
     """Return what may be told about a release: nothing in it is a value of the data."""
-    metrics, typed = decision.metrics, release.with_name(TYPED)
+    metrics, typed, values = decision.metrics, release.with_name(TYPED), beside(release)
     return {
         "format": MANIFEST,
         "versions": {
@@ -208,17 +223,18 @@ def _manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, i
         },
         "release": {"file": release.name, "sha256": file_hash(release)},
         **({"typed": {"file": TYPED, "sha256": file_hash(typed)}} if typed.exists() else {}),
+        **({"sensitive": {"file": values.name, "sha256": file_hash(values)}} if values.exists() else {}),
         "spec": public_spec(spec),
         "counts": {
             "rows read": metrics["rows"] + metrics["suppressed"] + incomplete,
             "rows with missing values removed": incomplete,
             "rows suppressed": metrics["suppressed"],
             "rows published": metrics["rows"] + (metrics["suppressed"] if decision.plan.masked else 0),
-            **{name: metrics[name] for name in ("classes",) if name in metrics},
+            **{name: metrics[name] for name in ("classes", "buckets") if name in metrics},
         },
         "suppressed rows": _fate(decision.plan, spec),
         "levels": decision.plan.levels,
-        "metrics": {name: value for name, value in metrics.items() if name not in ("rows", "suppressed", "classes")},
+        "metrics": {name: value for name, value in metrics.items() if name not in COUNTED},
         "search": search_figures(decision.search),
         **_basket_search(decision),
         "verdict": {"ok": verdict.ok, "measured": dict(verdict.measured)},
@@ -245,7 +261,7 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
     }
 
 
-def _fate(plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan, spec: Spec) -> str:
+def _fate(plan: Plan, spec: Spec) -> str:
     if plan.suppressed_rows == 0:
         return "none"
     if plan.masked:

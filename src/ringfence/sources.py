@@ -36,6 +36,9 @@ ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE = (
 )
 """Names of columns that the engine adds to those of the data, with a mark that no data has."""
 
+BUCKET, COUNT = "bucket", "count"
+"""Columns of the two tables that Anatomy publishes."""
+
 
 def as_arrow(source: Any) -> pa.Table:
     """Return any table that has Arrow inside (pandas, Polars, PyArrow, DuckDB, ...) as an Arrow table."""
@@ -96,8 +99,8 @@ def kind_of(source: Any) -> str:
 def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Longs, changed: pa.Table) -> Any:
     """Return some rows of a caller's table, in the order of `positions`, as a table of the caller's kind.
 
-    `table` is the caller's table as Arrow. The columns of `changed` take the place of those of the same name. All
-    others are the caller's own, so they keep their types, whatever an engine would make of them.
+    `table` is the caller's table as Arrow. The columns of `changed` take the place of those of the same name, or
+    come last. All others are the caller's own, so they keep their types, whatever an engine would make of them.
     """
     match kind_of(source):
         case "pandas":
@@ -109,7 +112,10 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
             return source.select(columns)[positions].with_columns(polars.from_arrow(changed))
     rows = table.select(list(columns)).take(pa.array(positions))
     for name in changed.column_names:
-        rows = rows.set_column(rows.column_names.index(name), name, changed[name])
+        if name in columns:
+            rows = rows.set_column(rows.column_names.index(name), name, changed[name])
+        else:
+            rows = rows.append_column(name, changed[name])
     if kind_of(source) == "duckdb":
         import duckdb
 

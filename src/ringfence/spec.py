@@ -168,6 +168,11 @@ class Spec(Part):
         """Whether each row is published under a value of its own: such releases have no classes to speak of."""
         return self.method.name == "ring" and not self.method.homogeneous
 
+    @property
+    def has_buckets(self) -> bool:
+        """Whether two tables are published: rows with the number of a bucket, and the sensitive values of each."""
+        return self.method.name == "anatomy"
+
     def scheme_of(self, name: str) -> Scheme:
         """Return the scheme of an attribute: its own, else the method's."""
         return self.attributes[name].scheme or self.method.scheme

@@ -5,20 +5,22 @@ in the table is published as it is, and so nothing is promised about that.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
 
 import ibis
+import pyarrow as pa
 
-from ringfence.audit.verdict import Finding, Verdict
-from ringfence.engine import ROWS, Engine
+from ringfence.audit.columns import column_findings
+from ringfence.audit.counts import read_column
+from ringfence.audit.verdict import Finding, Verdict, some
+from ringfence.engine import BUCKET, COUNT, ROWS, Engine
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
 
-BUCKET, COUNT = "bucket", "count"
-
 NOTE = (
     "Quasi-identifiers are published as they are: anyone can be found, and it shows who is in the table and who is not."
-    " Only the sensitive value is hidden."
+    " Only the sensitive value is hidden"
 )
 
 
@@ -27,7 +29,8 @@ def verify_anatomy(engine: Engine, people: ibis.Table, values: ibis.Table, spec:
 
     `people` has the quasi-identifiers and a column "bucket", `values` the columns "bucket", the sensitive attribute and
     "count". Buckets must agree in their numbers of rows; no value may have more than one in l of a bucket's rows; and
-    nothing else may tell the values: no sensitive attribute and no identifier among the people.
+    nothing else may tell the values: no sensitive attribute, no identifier and no column without a role among the
+    people, and no other column beside the values. Numbers are compared by value, all else as text.
 
     Xiao, Tao: Anatomy: Simple and Effective Privacy Preservation. VLDB 2006, Definitions 2 and 3.
     """
@@ -39,28 +42,29 @@ def verify_anatomy(engine: Engine, people: ibis.Table, values: ibis.Table, spec:
     least, sensitive = int(asked[0].value), asked[0].of or ""
     _require(people, [*spec.of_role("quasi"), BUCKET], "the table of people")
     _require(values, [BUCKET, sensitive, COUNT], "the table of values")
-    sizes = {row[BUCKET]: row[ROWS] for row in engine.count(people, [BUCKET]).to_pylist()}
-    held: dict[object, list[tuple[object, int]]] = defaultdict(list)
-    for row in engine.fetch(values).to_pylist():
-        held[row[BUCKET]].append((row[sensitive], int(row[COUNT])))
+    counted = engine.count(people, [BUCKET])
+    sizes = dict(zip(_spelled(counted, BUCKET, spec), counted[ROWS].to_pylist(), strict=True))
+    held: dict[str | None, list[tuple[str | None, int]]] = defaultdict(list)
+    listing = engine.fetch(values.select(BUCKET, sensitive, COUNT))
+    columns = (_spelled(listing, BUCKET, spec), _spelled(listing, sensitive, spec), _counts(listing))
+    for bucket, value, count in zip(*columns, strict=True):
+        held[bucket].append((value, count))
     total = sum(sizes.values())
-    findings = [
-        Finding("identifier" if name in spec.of_role("identifier") else "anatomy", _tells(name), total, {})
-        for name in people.columns
-        if name in spec.of_role("identifier", "sensitive")
-    ]
+    shown = [name for name in people.columns if name != BUCKET]
+    findings = [*column_findings(shown, total, spec), *_telling(shown, values.columns, total, sensitive, spec)]
+    findings += _missing(engine, people, held, spec)
     if total == 0:
         findings.append(Finding("rows", "the release has no rows; a release must have some", 0, {}))
     smallest = Fraction(total or 1)
-    for bucket in sorted({*sizes, *held}, key=str):
+    for bucket in sorted({*sizes, *held}, key=lambda label: (label is None, label or "")):
         size, counts = sizes.get(bucket, 0), held.get(bucket, [])
-        label = {BUCKET: str(bucket)}
+        label = {BUCKET: bucket}
         if sum(count for _, count in counts) != size or any(count < 1 for _, count in counts):
             message = f"bucket {bucket} has {size} people and {sum(count for _, count in counts)} values"
             findings.append(Finding("anatomy", message, size, label))
         if len({value for value, _ in counts}) < len(counts):
             findings.append(Finding("anatomy", f"bucket {bucket} has a value twice", size, label))
-        tallied: dict[object, int] = defaultdict(int)
+        tallied: dict[str | None, int] = defaultdict(int)
         for value, count in counts:
             tallied[value] += count
         most = max(tallied.values(), default=0)
@@ -73,8 +77,46 @@ def verify_anatomy(engine: Engine, people: ibis.Table, values: ibis.Table, spec:
     return Verdict(not findings, measured, tuple(findings), (), (NOTE,))
 
 
-def _tells(name: str) -> str:
-    return f"the table of people has the column {name!r}, which tells what the buckets are to hide"
+def _telling(people: list[str], values: tuple[str, ...], total: int, sensitive: str, spec: Spec) -> Iterator[Finding]:
+    """Find columns that tell what the buckets are to hide."""
+    for name in people:
+        if name in spec.of_role("sensitive"):
+            message = f"the table of people has the column {name!r}, which tells what the buckets are to hide"
+            yield Finding("anatomy", message, total, {})
+    more = [name for name in values if name not in (BUCKET, sensitive, COUNT)]
+    if more:
+        message = f"the table of values has more columns than it needs: {listed(map(repr, more))}; remove them"
+        yield Finding("anatomy", message, total, {})
+
+
+def _missing(
+    engine: Engine, people: ibis.Table, held: dict[str | None, list[tuple[str | None, int]]], spec: Spec
+) -> Iterator[Finding]:
+    """Find values that are missing where the specification says that such rows are not published."""
+    if spec.data.missing == "value":
+        return
+    quasi = spec.of_role("quasi")
+    nulls = engine.fetch(people.aggregate([people[name].isnull().sum().name(name) for name in quasi]))
+    lacking = {name: int(nulls[name][0].as_py() or 0) for name in quasi}
+    hidden = sum(count for counts in held.values() for value, count in counts if value is None)
+    for name, rows in {**lacking, **dict.fromkeys(spec.of_role("sensitive"), hidden)}.items():
+        if rows:
+            message = f"{name!r} has no value in {some(rows, 'row')}, but data.missing = {spec.data.missing!r}"
+            yield Finding("missing", message, rows, {})
+
+
+def _spelled(table: pa.Table, name: str, spec: Spec) -> list[str | None]:
+    """Return a column with equal values spelled alike."""
+    column = read_column(table[name], name, spec)
+    return [column.labels[code] for code in column.codes.tolist()]
+
+
+def _counts(values: pa.Table) -> list[int]:
+    """Return the numbers of rows that the table of values states; a missing one is none."""
+    try:
+        return [count or 0 for count in values[COUNT].cast(pa.int64()).to_pylist()]
+    except pa.ArrowException:
+        raise DataError(f"column {COUNT!r} of the table of values holds something else than whole numbers") from None
 
 
 def _require(table: ibis.Table, needed: list[str], where: str) -> None:

@@ -23,6 +23,7 @@ MENDS = {
     "unlisted": "remove these columns, give each a role, or set data.unlisted = 'publish'",
     "rows": "publish the rows of the original, each once, and suppress no more than allowed",
     "original": "publish only rows of the original, under labels that hold their values",
+    "anatomy": "publish each person in one bucket and each value of a bucket once, and nothing that ties the two",
     "manifest": "publish the file that the manifest speaks of, or run again",
 }
 """What mends a finding, by its rule."""
@@ -36,7 +37,7 @@ class Finding:
     it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
     missing), identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
     suppressed), original (rows that cannot be traced back to it), alpha, beta, delta, k_map and presence (more models),
-    manifest (the file is another one).
+    anatomy (two tables that do not fit together, or tell more than they may), manifest (the file is another one).
     """
 
     rule: str
@@ -88,7 +89,7 @@ class Attack:
 class Verdict:
     """Whether a release keeps its promise, what was measured, what is wrong, and its smallest classes.
 
-    `measured` always has k (rows of the smallest class), rows, classes, masked (rows with `*` in every
+    `measured` has k (rows of the smallest class), rows, classes, masked (rows with `*` in every
     quasi-identifier) and missing (rows that miss a quasi-identifier); and, if there are rows, l, p and t where the
     specification asks for them. Of several l (or t), each stands under its attribute, "l:illness", and where that is
     not enough its kind too, "l:illness:entropy". l is the fewest distinct values, the least effective number of values
@@ -101,7 +102,9 @@ class Verdict:
     boundaries ("past_boundary", "past_boundary_most" where it may be more). Of a release without classes (method
     `ring`), k and l are the largest for which some draw keeps every match at 1/k and every value at 1/l; "matches" are
     the pairs of rows that may be the same, "ineffective" those that only seem so. "after_corruption" is the fewest
-    candidates that are left for a row when others are known, "after_corruption_bound" what of it is certain.
+    candidates that are left for a row when others are known, "after_corruption_bound" what of it is certain. Of two
+    tables (method `anatomy`), there are l, rows and buckets: l is the largest for which no value has more than one in l
+    of a bucket's rows; there is no k.
     """
 
     ok: bool

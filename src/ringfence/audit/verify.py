@@ -11,6 +11,7 @@ import ibis
 import numpy as np
 
 from ringfence.audit.against import Linked, complete, judge_against, needed, read_linked
+from ringfence.audit.anatomy import verify_anatomy
 from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
@@ -59,6 +60,7 @@ def verify(
     other: ibis.Table | None = None,
     corrupted: int = 0,
     attacks: Sequence[str] = (),
+    values: ibis.Table | None = None,
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -71,8 +73,12 @@ def verify(
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
-    or "all"; of those, intersection needs the `other` release.
+    or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
+    by themselves: `values` is the second, with the sensitive values of each bucket.
     """
+    if spec.has_buckets:
+        beside = any(each is not None for each in (original, population, other))
+        return _judge_two(engine, rows, values, spec, alone=not (beside or corrupted or attacks))
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
     attacks = _chosen(attacks, spec, original is not None, other is not None)
@@ -127,6 +133,18 @@ def verify(
             attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
         )
     return replace(verdict, attacks=tuple(carried_out))
+
+
+def _judge_two(engine: Engine, rows: ibis.Table, values: ibis.Table | None, spec: Spec, *, alone: bool) -> Verdict:
+    """Judge the two tables of Anatomy, which can only be judged together, and with nothing else."""
+    if not alone:
+        raise DataError(
+            "the two tables of the method 'anatomy' are judged by themselves; leave out the original, the population,"
+            " other releases, known rows and attacks"
+        )
+    if values is None:
+        raise DataError("a release of the method 'anatomy' is two tables; the one of sensitive values is missing")
+    return verify_anatomy(engine, rows, values, spec)
 
 
 def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: bool) -> list[str]:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ringfence.anatomy_plan import AnatomyPlan
 from ringfence.audit.verdict import Verdict
 from ringfence.baskets import Baskets
 from ringfence.census import Census
+from ringfence.report.anatomy import render_anatomy
 from ringfence.report.items import basket_section, render_items
 from ringfence.report.page import draw, render
 from ringfence.report.style import Chart, as_png, as_svg
@@ -51,6 +53,8 @@ def build_report(
     it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
     `baskets` are those of the rows that are published, if they have any.
     """
+    if isinstance(decision.plan, AnatomyPlan):
+        return Report(render_anatomy(decision.plan, verdict, spec, incomplete), {})
     section = None
     if baskets is not None and decision.basket is not None:
         section = basket_section(baskets, decision.basket)

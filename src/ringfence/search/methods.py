@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ringfence.anatomy_plan import AnatomyPlan, anatomy_plan
 from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
@@ -22,6 +23,7 @@ from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
 from ringfence.ring_plan import RingPlan
+from ringfence.search.anatomy import anatomize
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
@@ -37,6 +39,8 @@ from ringfence.search.ring_diversity import ring_width, rings_as_printed, rings_
 from ringfence.spaces import Space
 from ringfence.spec import Diversity, Spec
 
+Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -45,7 +49,7 @@ class Decision:
     `basket` is what was decided on baskets, where rows have them. With the method `itemsets`, its plan is the plan.
     """
 
-    plan: GlobalPlan | GroupPlan | RingPlan | ItemPlan
+    plan: Plan
     search: SearchResult | None
     metrics: dict[str, float]
     basket: BasketDecision | None = None
@@ -57,7 +61,7 @@ class Decision:
     @property
     def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
         """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
-        assert not isinstance(self.plan, ItemPlan), "an item plan is not about quasi-identifiers"
+        assert not isinstance(self.plan, ItemPlan | AnatomyPlan), "such a plan leaves quasi-identifiers as they are"
         return self.plan
 
     @property
@@ -274,6 +278,15 @@ def _found(cost: float, parts: int, watch: Watch) -> SearchResult:
     return SearchResult(cost=cost, optimal=cost == 0, bound=0.0, nodes=parts, pruned=0, seconds=watch.seconds)
 
 
+def _anatomy(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
+    """Buckets of rows with different values of the sensitive attribute; nothing else is changed, so nothing is lost."""
+    asked = spec.diversities()[0]
+    attribute = [part.name for part in census.sensitive].index(asked.of or "")
+    groups = anatomize(census, attribute, int(asked.value), spec.method.seed)
+    plan = anatomy_plan(census, groups, _complete_columns(census, spec), self_contained(spec).dumps())
+    return Decision(plan, None, {"rows": census.rows, "suppressed": 0, "buckets": groups.count})
+
+
 def least_values(spec: Spec, name: str) -> int:
     """Return how many different values of a sensitive attribute a class must have."""
     asked = [int(part.value) for part in spec.diversities() if part.of == name]
@@ -294,6 +307,7 @@ METHODS: dict[str, Callable[[Census, Spec, Watch], Decision]] = {
     "hilbert": _hilbert,
     "mondrian": _mondrian,
     "local": _local,
+    "anatomy": _anatomy,
 }
 
 

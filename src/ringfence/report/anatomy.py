@@ -1,0 +1,73 @@
+"""The page of a release in two tables: people with a bucket, and the sensitive values of each bucket."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from ringfence.anatomy_plan import AnatomyPlan
+from ringfence.audit.verdict import Verdict, some
+from ringfence.catalogue import CATALOGUE
+from ringfence.report.limits import Point
+from ringfence.report.page import columns_table, template, versions
+from ringfence.report.words import joined
+from ringfence.spec import Spec
+
+
+def render_anatomy(plan: AnatomyPlan, verdict: Verdict, spec: Spec, incomplete: int) -> str:
+    """Return the page: the verdict, what was asked and done, what is promised, and what is not."""
+    return template("anatomy").render(
+        source=Path(spec.data.source).name if spec.data.source else None,
+        verdict=verdict,
+        spec=spec,
+        asked=int(spec.diversities()[0].value),
+        plan=plan,
+        rows=sum(plan.sizes),
+        incomplete=incomplete,
+        sizes=sorted(Counter(plan.sizes).items()),
+        method=CATALOGUE["methods"]["anatomy"],
+        attributes=columns_table(spec),
+        limits=list(_limits(plan, spec)),
+        versions=versions(),
+    )
+
+
+def _limits(plan: AnatomyPlan, spec: Spec) -> Iterator[Point]:
+    """Yield what two tables do not protect."""
+    yield Point(
+        "Identity",
+        f"The quasi-identifiers, {joined(spec.of_role('quasi'))}, are published as they are. Whoever knows them finds"
+        " the person's row, if it is one of its kind. There is no k.",
+    )
+    yield Point(
+        "Presence",
+        "The table shows who is in it and who is not. Where that is the very thing to hide, as in a table of patients,"
+        " do not publish this release.",
+    )
+    yield Point(
+        "Known rows",
+        "The values of a bucket are all different. Whoever knows the values of some of its people rules these out for"
+        " the others, and who knows all but one knows that one, too.",
+    )
+    yield Point(
+        "Background knowledge",
+        f"One chance in l is what the tables give. Whoever knows how likely a value of {plan.sensitive} is for people"
+        " of an age or a place can do better. Values that mean nearly the same count as different.",
+    )
+    published = spec.of_role("insensitive")
+    unlisted = ["columns without a role"] if spec.data.unlisted == "publish" else []
+    if published or unlisted:
+        named = " and ".join([*([joined(published)] if published else []), *unlisted])
+        yield Point(
+            "Other columns",
+            f"That is {named}. They stand beside the person as they are. If one depends on {plan.sensitive}, it gives"
+            " the value away.",
+        )
+    yield Point(
+        "Other releases",
+        "The promise is about this release alone. Two releases of the same people have different buckets, and what two"
+        f" buckets have in common may be a single value; so publish one, of {some(sum(plan.sizes), 'row')}, once.",
+    )
+    yield Point(
+        "Several rows of one person",
+        "Rows are counted, not people. Whoever has several is less protected.",
+    )
