@@ -282,7 +282,8 @@ def _anatomy(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG
     """Buckets of rows with different values of the sensitive attribute; nothing else is changed, so nothing is lost."""
     asked = spec.diversities()[0]
     attribute = [part.name for part in census.sensitive].index(asked.of or "")
-    groups = anatomize(census, attribute, int(asked.value), spec.method.seed)
+    seed = None if spec.method.seed is None else spec.method.seed % 2**64
+    groups = anatomize(census, attribute, int(asked.value), seed)
     plan = anatomy_plan(census, groups, _complete_columns(census, spec), self_contained(spec).dumps())
     return Decision(plan, None, {"rows": census.rows, "suppressed": 0, "buckets": groups.count})
 
