@@ -63,19 +63,54 @@ class GroupColumn:
 
 
 @dataclass(frozen=True)
-class GroupPlan(SavedPlan):
-    """Publish rows in groups, each under its own labels.
+class LabelledPlan(SavedPlan):
+    """What plans share in which rows, not values, are decided on: the labels of their groups, and how they are shown.
 
     `columns` are the quasi-identifiers, `watched` the leaves of sensitive attributes that tell rows apart. A
-    combination has a leaf of each column, then of each watched one. `entries` are (combination, group, rows): so many
-    rows of the combination go to the group; what is left of a combination is suppressed. `complete` are the columns in
-    which a row must not miss a value. `spec` is the specification that the plan keeps, self-contained.
+    combination has a leaf of each column, then of each watched one.
     """
 
-    kind: ClassVar[str] = "group"
     columns: Mapping[str, GroupColumn]
     watched: Mapping[str, tuple[Label, ...]]
     combinations: tuple[tuple[int, ...], ...]
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are, or kinds of slots: what is told apart by its labels."""
+        return max((len(column.groups) for column in self.columns.values()), default=0)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Rows have no levels."""
+        return {}
+
+    def _headline(self) -> str:
+        raise NotImplementedError
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the labels of the first groups."""
+        labels = [[c.labels[value] for value in c.groups[:SHOWN_GROUPS]] for c in self.columns.values()]
+        return [tuple("" if label is None else clipped(label) for label in row) for row in zip(*labels, strict=True)]
+
+    def __str__(self) -> str:
+        lines = [f"{self.kind.capitalize()} plan: {self._headline()}"]
+        lines += [f"├─ {name}: {column}" for name, column in self.columns.items()]
+        return "\n".join([*lines[:-1], lines[-1].replace("├", "└")])
+
+    def _repr_html_(self) -> str:
+        return paragraph(self._headline()) + table(list(self.columns), self._rows())
+
+
+@dataclass(frozen=True)
+class GroupPlan(LabelledPlan):
+    """Publish rows in groups, each under its own labels.
+
+    `entries` are (combination, group, rows): so many rows of the combination go to the group; what is left of a
+    combination is suppressed. `complete` are the columns in which a row must not miss a value. `spec` is the
+    specification that the plan keeps, self-contained.
+    """
+
+    kind: ClassVar[str] = "group"
     entries: tuple[tuple[int, int, int], ...]
     suppressed_rows: int
     complete: tuple[str, ...] = ()
@@ -97,31 +132,8 @@ class GroupPlan(SavedPlan):
         if self.masked or self.suppressed_rows < 0:
             raise ValueError("suppressed rows leave a release of groups")
 
-    @property
-    def groups(self) -> int:
-        """How many groups there are."""
-        return max((len(column.groups) for column in self.columns.values()), default=0)
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """Groups have no levels."""
-        return {}
-
     def _headline(self) -> str:
         return f"{self.groups:,} groups; {self.suppressed_rows:,} rows dropped"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        """Return the labels of the first groups."""
-        labels = [[c.labels[value] for value in c.groups[:SHOWN_GROUPS]] for c in self.columns.values()]
-        return [tuple("" if label is None else clipped(label) for label in row) for row in zip(*labels, strict=True)]
-
-    def __str__(self) -> str:
-        lines = [f"Group plan: {self._headline()}"]
-        lines += [f"├─ {name}: {column}" for name, column in self.columns.items()]
-        return "\n".join([*lines[:-1], lines[-1].replace("├", "└")])
-
-    def _repr_html_(self) -> str:
-        return paragraph(self._headline()) + table(list(self.columns), self._rows())
 
 
 def group_plan(census: Census, groups: Groups, shown: Sequence[Shown], complete: Sequence[str], spec: str) -> GroupPlan:

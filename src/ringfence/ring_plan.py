@@ -4,7 +4,6 @@ The plan holds the order of the rows, the rings it is cut into and what each slo
 secret: it is made anew each time from the operating system's entropy, kept nowhere, and told to nobody.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,18 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census import Longs
-from ringfence.group_plan import GroupColumn, GroupPlan
+from ringfence.group_plan import GroupPlan, LabelledPlan
 from ringfence.kernels.matchings import draw_rings
 from ringfence.kernels.secret import Stream
-from ringfence.markup import clipped, paragraph, table
-from ringfence.plan import Label, SavedPlan
 
-SHOWN_SLOTS = 8
 Runs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class RingPlan(SavedPlan):
+class RingPlan(LabelledPlan):
     """Publish rows in rings of the given sizes, each slot under its own labels.
 
     `columns`, `watched`, `combinations`, `complete` and `spec` are as in a group plan; what a slot shows is one of the
@@ -33,9 +29,6 @@ class RingPlan(SavedPlan):
     """
 
     kind: ClassVar[str] = "ring"
-    columns: Mapping[str, GroupColumn]
-    watched: Mapping[str, tuple[Label, ...]]
-    combinations: tuple[tuple[int, ...], ...]
     order: Runs
     slots: Runs
     rings: tuple[int, ...]
@@ -67,16 +60,6 @@ class RingPlan(SavedPlan):
         )
 
     @property
-    def groups(self) -> int:
-        """How many kinds of slots there are, told apart by what they show."""
-        return max((len(column.groups) for column in self.columns.values()), default=0)
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """Rings have no levels."""
-        return {}
-
-    @property
     def starts(self) -> Longs:
         """The first place of each ring, and the number of places."""
         return np.concatenate([[0], np.cumsum(self.rings)]).astype(np.int64)
@@ -99,19 +82,6 @@ class RingPlan(SavedPlan):
         sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {sizes} rows"
         return f"{rings}, each slot covers {self.width:,}; {self.suppressed_rows:,} rows dropped"
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        """Return the labels of the first kinds of slots."""
-        labels = [[c.labels[value] for value in c.groups[:SHOWN_SLOTS]] for c in self.columns.values()]
-        return [tuple("" if label is None else clipped(label) for label in row) for row in zip(*labels, strict=True)]
-
-    def __str__(self) -> str:
-        lines = [f"Ring plan: {self._headline()}"]
-        lines += [f"├─ {name}: {column}" for name, column in self.columns.items()]
-        return "\n".join([*lines[:-1], lines[-1].replace("├", "└")])
-
-    def _repr_html_(self) -> str:
-        return paragraph(self._headline()) + table(list(self.columns), self._rows())
 
 
 def runs_of(numbers: npt.NDArray[np.integer]) -> Runs:
