@@ -131,7 +131,8 @@ def test_one_outlier_added(case: Case) -> None:
     assert {"k", "rows"} & {*rules(judged([*rows, outlier]))}
     replaced = judged([*rows[1:], outlier])
     assert "original" in rules(replaced)
-    assert replaced.measured["k"] < 4
+    if "matches" not in replaced.measured:  # a ring has no classes: the outlier may be anyone whom its labels hold
+        assert replaced.measured["k"] < 4
 
 
 # In writing
