@@ -2,8 +2,9 @@
 
 import ringfence.audit  # noqa: F401  the package first, so that the verb of the same name below keeps the name
 from ringfence import errors
-from ringfence.api import Release, anonymize, apply, audit, frontier
+from ringfence.api import anonymize, apply, audit, frontier
 from ringfence.hierarchy import Hierarchy
+from ringfence.release import Release
 from ringfence.spec import Spec
 from ringfence.version import __version__
 

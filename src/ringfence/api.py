@@ -3,17 +3,17 @@
 Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
 """
 
-import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import DataError, SpecError, listed
+from ringfence.checks import check_available, check_front, check_promise
+from ringfence.errors import DataError, SpecError
 from ringfence.fronts import Frontier, SchemeFrontier
-from ringfence.item_spec import RELATIONAL_SEARCHES, check_items
 from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
+from ringfence.release import Release
 from ringfence.spec import Data, Spec
 
 if TYPE_CHECKING:
@@ -21,164 +21,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ringfence.audit.verify import Verdict
-    from ringfence.baskets import Baskets
-    from ringfence.census import Census
     from ringfence.draft import Draft
     from ringfence.engine import Engine
-    from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.plan import GlobalPlan
-    from ringfence.report import Report
-    from ringfence.search.boundaries import Explanation
-    from ringfence.search.methods import Decision, Plan
-    from ringfence.search.progress import SearchResult
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
-JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
-"""Promises that the audit judges and that no method makes."""
-
-RECODING = ("optimal", "levels")
-"""Methods that decide on values, each recoded the same way everywhere."""
-GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
-"""Methods that decide on rows, in groups."""
-AVAILABLE = (*RECODING, *GROUPING, "anatomy", "itemsets")
-
-
-@dataclass(frozen=True, eq=False)
-class Release:
-    """What came out: the table to publish, the decision behind it, what it costs, and the audit's verdict."""
-
-    table: Any
-    decision: "Decision" = field(repr=False)
-    audit: "Verdict"
-    spec: Spec = field(repr=False)
-    census: "Census" = field(repr=False)
-    log: tuple[str, ...] = field(default=(), repr=False)
-    baskets: "Baskets | None" = field(default=None, repr=False)
-    original: Any = field(default=None, repr=False)
-    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
-    sensitive: Any = None
-    """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
-
-    @property
-    def plan(self) -> "Plan":
-        """What was decided. May show values of the original."""
-        return self.decision.plan
-
-    @property
-    def item_plan(self) -> "ItemPlan | None":
-        """What was decided on baskets, beside quasi-identifiers or alone; None where there are none."""
-        return None if self.decision.basket is None else self.decision.basket.plan
-
-    @property
-    def metrics(self) -> Mapping[str, float]:
-        """Every loss by name, and the numbers of rows, suppressed rows and classes."""
-        return self.decision.metrics
-
-    @property
-    def search(self) -> "SearchResult | None":
-        """How well the search can vouch for the plan; None where nothing was searched."""
-        return self.decision.search
-
-    @property
-    def incomplete(self) -> int:
-        """How many rows were left out because they miss a value."""
-        return self.census.incomplete
-
-    def report(self) -> "Report":
-        """Return a page for the people who answer for the release. May show values of the original."""
-        from ringfence.report import build_report
-
-        return build_report(
-            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
-        )
-
-    def typed(self) -> "pa.Table":
-        """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
-
-        For the methods that publish groups or rings as sets or ranges; other columns stay as they are. The rows are in
-        another order than in `table`.
-        """
-        from ringfence.engine import Engine
-        from ringfence.group_plan import GroupPlan
-        from ringfence.ring_plan import RingPlan
-        from ringfence.typed import refuse_taken, typed_columns
-
-        plan = self.plan
-        columns = {}
-        if isinstance(plan, GroupPlan | RingPlan):
-            columns = dict(typed_columns(plan, self.census, self.spec.method.shown_as))
-        with Engine(self.spec.data) as engine:
-            rows = engine.open(self.table, self.spec.data)
-            refuse_taken(list(rows.columns), columns)
-            return engine.fetch(engine.typed(rows, columns))
-
-    def explain(self) -> "Explanation | ItemExplanation":
-        """Say which rows no method could publish within the boundaries, and what other boundaries would change.
-
-        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
-        method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
-        """
-        from ringfence.search.boundaries import Explanation, explain_suppression
-        from ringfence.search.methods import least_values
-
-        if self.item_plan is not None and self.item_plan is self.plan:
-            return self.item_plan.explain()
-        if self.spec.has_buckets:
-            return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
-        least = [least_values(self.spec, part.name) for part in self.census.sensitive]
-        return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
-
-    def save(
-        self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False
-    ) -> Path:
-        """Write the release into a folder: what may be published under `public`, what may not under `private`.
-
-        `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
-        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
-        too. The file is read back and audited before it takes its place. Files of an earlier run are replaced when
-        everything is ready, or, if anything fails, not at all. Returns the release's path.
-        """
-        from ringfence.engine import Engine
-        from ringfence.publish import FORMATS, publish
-
-        file_format = file_format or _usual_format(self.spec)
-        if file_format not in FORMATS:
-            raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with Engine(self.spec.data) as engine:
-            path, _ = publish(
-                engine,
-                engine.open(self.table, self.spec.data),
-                self.decision,
-                self.spec,
-                self.census,
-                Path(folder),
-                file_format=file_format,
-                original=None if self.original is None else engine.open(self.original, self.spec.data),
-                log=self.log,
-                report=report,
-                plots=plots,
-                baskets=self.baskets,
-                sensitive=None if self.sensitive is None else engine.open(self.sensitive, self.spec.data),
-            )
-        return path
-
-    def _headline(self) -> str:
-        return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
-
-    def _plans(self) -> "list[Plan]":
-        return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, [self._headline(), *self._plans(), self.audit]))
-
-    def _repr_html_(self) -> str:
-        from ringfence.markup import paragraph, table
-
-        losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
-        plans = [plan._repr_html_() for plan in self._plans()]
-        parts = (*plans, table(["metric", "value"], losses), self.audit._repr_html_())
-        return paragraph(self._headline(), strong=True) + "".join(parts)
 
 
 def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, force: bool = False) -> Release:
@@ -207,7 +55,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, forc
     >>> release.audit.measured["k"]
     2
     """
-    _check_available(spec, force=force)
+    check_available(spec, force=force)
     diary = Diary(listener)
     return _audited(_located(source, spec), spec, searcher(spec, diary), diary, force=force)
 
@@ -309,7 +157,7 @@ def run(
     from ringfence.engine import Engine
     from ringfence.publish import beside, publish
 
-    _check_available(spec, force=force)
+    check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with Engine(spec.data) as engine:
@@ -347,12 +195,6 @@ def _format_of(source: Path, spec: Spec) -> str:
     return "csv" if suffix in TEXT_FILES else "parquet"
 
 
-def _usual_format(spec: Spec) -> str:
-    """Return the format that a release in memory is written in: CSV, unless that cannot hold its lists of items."""
-    lists = spec.items is not None and spec.data.basket_id is None and spec.attributes[spec.items].separator is None
-    return "parquet" if lists else "csv"
-
-
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.engine import Engine
@@ -381,9 +223,9 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     from ringfence.search.progress import Watch
     from ringfence.search.scheme_front import scheme_front
 
-    _check_available(spec, promised=False)
+    check_available(spec, promised=False)
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
-    _check_front(spec, freer)
+    check_front(spec, freer)
     diary = Diary(listener)
     with Engine(spec.data) as engine:
         diary("counting the rows")
@@ -396,23 +238,6 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
     find = poka_front if spec.frontier.algorithm == "poka" else exact_front
     return Frontier(find(census, spec, watch), census, spec)
-
-
-def _check_front(spec: Spec, freer: list[str]) -> None:
-    """Refuse what a front over levels, or one over other schemes, cannot do."""
-    if spec.method.name != "optimal":
-        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
-    if not freer and spec.frontier.k is not None:
-        raise SpecError(
-            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
-        )
-    if freer and spec.frontier.algorithm != "exact":
-        raise SpecError(
-            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
-            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
-        )
-    if freer and "points" in spec.frontier.model_fields_set:
-        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":
@@ -453,9 +278,9 @@ def audit(
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
-    from ringfence.publish import beside
+    from ringfence.publish import beside, with_manifest
 
-    _check_promise(spec)
+    check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
     with Engine(spec.data) as engine:
@@ -486,36 +311,7 @@ def audit(
             if as_released(spec.data) == spec.data:
                 raise
             verdict = judged(spec.data)
-    return _with_manifest(verdict, Path(table))
-
-
-def _with_manifest(verdict: "Verdict", release: Path) -> "Verdict":
-    """Add a finding where a manifest beside the release speaks of another file."""
-    from ringfence.audit.verify import Finding
-    from ringfence.publish import SENSITIVE, file_hash
-
-    manifest = release.parent / "manifest.json"
-    if not manifest.is_file():
-        return verdict
-    try:
-        stated = json.loads(manifest.read_text(encoding="utf-8"))
-        if stated["release"]["file"] != release.name:
-            return verdict
-        files = [stated[key] for key in ("release", SENSITIVE) if key in stated]
-        paths = {release.with_name(each["file"]): each["sha256"] for each in files}
-        changed = [path.name for path, stated in paths.items() if not path.is_file() or file_hash(path) != stated]
-    except (ValueError, KeyError, TypeError):
-        raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
-    findings = [
-        Finding(
-            rule="manifest",
-            message=f"{name!r} is not the file that its manifest speaks of: it was changed after it was published",
-            rows=int(verdict.measured["rows"]),
-            example={},
-        )
-        for name in changed
-    ]
-    return replace(verdict, ok=verdict.ok and not findings, findings=(*verdict.findings, *findings))
+    return with_manifest(verdict, Path(table))
 
 
 def _located(source: Any, spec: Spec) -> Any:
@@ -527,121 +323,3 @@ def _located(source: Any, spec: Spec) -> Any:
     if "://" in spec.data.source:
         raise SpecError(f"data.source = {spec.data.source!r}: databases are not there yet; allowed: the path of a file")
     return spec.locate(spec.data.source)
-
-
-def _check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
-    """Refuse what later versions will do, naming it."""
-    method, data = spec.method, spec.data
-    missing = {
-        f"method.name = {method.name!r}": method.name not in AVAILABLE,
-        "data.entity": data.entity is not None,
-        "data.table": data.table is not None,
-        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
-        "method.representation": method.representation is not None and method.name not in GROUPING,
-    }
-    for what, asked in missing.items():
-        if asked:
-            raise SpecError(
-                f"{what} is not there yet; there are: the methods {listed(AVAILABLE)}, with privacy.k, l, p, t and m"
-            )
-    _check_promise(spec, promised=promised)
-    if (method.name == "itemsets" and promised) or spec.has_buckets:
-        return
-    if method.search not in RELATIONAL_SEARCHES:
-        raise SpecError(
-            f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
-        )
-    if method.name == "ring":
-        _check_ring(spec, force)
-    elif method.name in GROUPING:
-        _check_grouping(spec)
-    for name in spec.of_role("quasi"):
-        if spec.attributes[name].hierarchy is None:
-            _check_needs_none(spec, name)
-
-
-def _check_promise(spec: Spec, *, promised: bool = True) -> None:
-    """Refuse a specification that promises nothing, or nothing about anyone."""
-    privacy = spec.privacy
-    judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
-    if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
-        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
-    check_items(spec)
-    if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
-        raise SpecError("no attribute has the role quasi: there is nothing to recode")
-    if spec.has_buckets and promised:
-        _check_anatomy(spec)
-
-
-def _check_needs_none(spec: Spec, name: str) -> None:
-    """Refuse an attribute without a hierarchy where what is published are labels of one."""
-    method = spec.method
-    scheme = spec.scheme_of(name) if method.name == "optimal" else "level"
-    if method.name in GROUPING and method.shown_as == "hierarchy":
-        raise SpecError(
-            f"attributes.{name} has no hierarchy, which method.representation = 'hierarchy' needs; give it one, or"
-            " representation = 'set' or 'range', which need none"
-        )
-    if method.name not in GROUPING and scheme not in ("ordered", "set"):
-        raise SpecError(
-            f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
-            " scheme = 'ordered' or 'set', which need none"
-        )
-
-
-def _check_grouping(spec: Spec) -> None:
-    """Refuse what methods that decide on groups of rows cannot promise."""
-    name = spec.method.name
-    for part in spec.diversities():
-        if part.kind != "distinct" and name != "mondrian":
-            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method {name!r} promises k, p and distinct l")
-    if spec.closenesses() and name != "mondrian":
-        raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
-    if spec.method.keep_suppressed:
-        raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
-
-
-def _check_anatomy(spec: Spec) -> None:
-    """Refuse what buckets cannot promise, and what would tell what they hide."""
-    asked, sensitive = spec.diversities(), spec.of_role("sensitive")
-    promised = "the method 'anatomy' promises distinct l of one attribute, and nothing else"
-    for key, value in spec.privacy:
-        if key != "l" and value is not None:
-            raise SpecError(f"privacy.{key}: {promised}")
-    if len(asked) != 1 or asked[0].kind != "distinct":
-        found = f"of kind {asked[0].kind!r}" if len(asked) == 1 else f"{len(asked)} times"
-        raise SpecError(f"privacy.l is asked for {found}: {promised}")
-    if len(sensitive) > 1:
-        raise SpecError(
-            "the method 'anatomy' hides one sensitive attribute, and others would tell it; there are:"
-            f" {listed(sensitive)}"
-        )
-    if spec.items is not None:
-        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'anatomy'")
-
-
-def _check_ring(spec: Spec, force: bool) -> None:
-    """Refuse what rings cannot promise."""
-    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
-    promised = "the method 'ring' promises k, and distinct l of one attribute"
-    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
-        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
-        raise SpecError(f"privacy.{key}: {promised}")
-    if asked and asked[0].kind != "distinct":
-        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
-    if spec.items is not None:
-        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
-    if method.keep_suppressed:
-        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
-    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
-        raise SpecError(
-            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
-            " max_ring and homogeneous"
-        )
-    if method.paper_diversity and not asked:
-        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
-    if method.paper_diversity and not force:
-        raise SpecError(
-            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
-            " values; it is there for experiments, and has to be forced"
-        )

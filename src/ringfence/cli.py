@@ -20,6 +20,7 @@ from ringfence import api
 from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiable
 from ringfence.jobs import Listener
 from ringfence.markup import clipped
+from ringfence.release import Release
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ def _progress(quiet: bool) -> Iterator[Listener | None]:
         yield status.update
 
 
-def _release_json(release: api.Release) -> dict[str, Any]:
+def _release_json(release: Release) -> dict[str, Any]:
     from ringfence.publish import search_figures
 
     return {
@@ -303,7 +304,7 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
     return f"{proof}{nodes}, {search.seconds:.2f} s"
 
 
-def _show_release(release: api.Release) -> None:
+def _show_release(release: Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
     from ringfence.publish import COUNTED
 

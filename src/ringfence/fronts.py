@@ -6,6 +6,7 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 import csv
 import io
 import json
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,24 +29,25 @@ if TYPE_CHECKING:
 MOST_KNEES = 3
 
 
-class Saved:
+class Saved(ABC):
     """What all fronts share: a table, files, and a table for the terminal."""
 
+    @abstractmethod
     def _rows(self) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        """Return the front, a row for each of its k."""
 
+    @abstractmethod
     def plot(self) -> "FrontPicture":
         """Return the picture."""
-        raise NotImplementedError
 
+    @abstractmethod
     def as_dict(self) -> dict[str, Any]:
         """Return the front as JSON would have it."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def marked(self) -> Mapping[int, str]:
         """Words that stand beside some k."""
-        raise NotImplementedError
 
     @property
     def table(self) -> "pa.Table":

@@ -4,6 +4,7 @@ Rows of one combination cannot be told apart by any model, so it is left to chan
 engine numbers them in random order, and the plan says which numbers are whose.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -63,7 +64,7 @@ class GroupColumn:
 
 
 @dataclass(frozen=True)
-class LabelledPlan(SavedPlan):
+class LabelledPlan(SavedPlan, ABC):
     """What plans share in which rows, not values, are decided on: the labels of their groups, and how they are shown.
 
     `columns` are the quasi-identifiers, `watched` the leaves of sensitive attributes that tell rows apart. A
@@ -84,8 +85,9 @@ class LabelledPlan(SavedPlan):
         """Rows have no levels."""
         return {}
 
+    @abstractmethod
     def _headline(self) -> str:
-        raise NotImplementedError
+        """Say what was decided in a line."""
 
     def _rows(self) -> list[tuple[str, ...]]:
         """Return the labels of the first groups."""

@@ -12,6 +12,7 @@ import json
 import platform
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ import numba
 import numpy
 import pyarrow
 
-from ringfence.audit.verify import Verdict, verify
+from ringfence.audit.verify import Finding, Verdict, verify
 from ringfence.basket_rows import as_text
 from ringfence.baskets import Baskets
 from ringfence.builders import self_contained
 from ringfence.census import Census
 from ringfence.engine import Engine, as_released
-from ringfence.errors import EngineError, RingfenceError, SpecError
+from ringfence.errors import DataError, EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
 from ringfence.item_plan import refuse_torn
 from ringfence.ring_plan import RingPlan
@@ -302,3 +303,29 @@ def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def with_manifest(verdict: Verdict, release: Path) -> Verdict:
+    """Add a finding where a manifest beside the release speaks of another file."""
+    manifest = release.parent / "manifest.json"
+    if not manifest.is_file():
+        return verdict
+    try:
+        stated = json.loads(manifest.read_text(encoding="utf-8"))
+        if stated["release"]["file"] != release.name:
+            return verdict
+        files = [stated[key] for key in ("release", SENSITIVE) if key in stated]
+        paths = {release.with_name(each["file"]): each["sha256"] for each in files}
+        changed = [path.name for path, stated in paths.items() if not path.is_file() or file_hash(path) != stated]
+    except (ValueError, KeyError, TypeError):
+        raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
+    findings = [
+        Finding(
+            rule="manifest",
+            message=f"{name!r} is not the file that its manifest speaks of: it was changed after it was published",
+            rows=int(verdict.measured["rows"]),
+            example={},
+        )
+        for name in changed
+    ]
+    return replace(verdict, ok=verdict.ok and not findings, findings=(*verdict.findings, *findings))

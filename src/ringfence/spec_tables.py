@@ -428,8 +428,8 @@ class Method(Part):
             return "gcp" if self.metric == "gcp" else "glm"
         if self.name == "ring":
             return "glm" if self.metric == "glm" else "gcp"
-        own = {"cluster": "ntil", "mondrian": "glm"}
-        return own.get(self.name, self.metric)  # type: ignore[return-value]
+        own: dict[str, MetricName] = {"cluster": "ntil", "mondrian": "glm"}
+        return own.get(self.name, self.metric)
 
     @property
     def parted(self) -> str:

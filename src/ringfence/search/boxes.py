@@ -2,10 +2,9 @@
 merged.
 
 A box is split into smaller ones until it holds one recoding. How, depends on the scheme: sets decide value by value,
-the commonest first, which block it joins, or that it opens one; runs decide joint by joint, those between common
-values first, whether neighbours are merged; everything else climbs the search tree of its space. What is common is
-decided first because it is decided easily: to merge common values costs much, and to keep them apart limits what
-others can join.
+the commonest first, which block it joins, or that it opens one; runs decide joint by joint, from the first on, whether
+neighbours are merged; everything else climbs the search tree of its space. Common values of sets are decided first
+because they are decided easily: to merge them costs much, and to keep them apart limits what others can join.
 """
 
 from collections.abc import Iterator, Sequence
@@ -82,17 +81,11 @@ class Boxes:
         if self._rule is SETS:
             yield [Part(after, self._box(after)) for block in range(max(choices) + 2) for after in [(*choices, block)]]
         elif self._rule is RUNS:
-            free = [joint for joint, choice in enumerate(choices) if choice == UNDECIDED]
-            for joint in free[:1]:
-                yield [Part((joint, cut), self._box((*choices[:joint], cut, *choices[joint + 1 :]))) for cut in (0, 1)]
+            joint = choices.index(UNDECIDED)
+            yield [Part((joint, cut), self._box((*choices[:joint], cut, *choices[joint + 1 :]))) for cut in (0, 1)]
         else:
             higher = self.space.children(choices[0], up=True)
             yield [Part(after, self._box(after)) for after in [(choices[0], 1), *((other, 0) for other in higher)]]
-
-    def _weight(self, joint: int) -> tuple[int, int]:
-        """Return how common the rarer of two neighbours is; of equal ones the first comes first."""
-        rows = self.space.quasi.rows
-        return min(int(rows[self._values[joint]]), int(rows[self._values[joint + 1]])), -joint
 
     def _box(self, choices: tuple[int, ...]) -> Box:
         if choices not in self._known:

@@ -1,0 +1,149 @@
+"""What a specification may ask of which verb: methods that are there, promises that each of them can make."""
+
+from ringfence.errors import SpecError, listed
+from ringfence.item_spec import RELATIONAL_SEARCHES, check_items
+from ringfence.spec import Spec
+
+JUDGED_ONLY = ("alpha", "beta", "delta", "k_map", "presence")
+"""Promises that the audit judges and that no method makes."""
+
+RECODING = ("optimal", "levels")
+"""Methods that decide on values, each recoded the same way everywhere."""
+GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
+"""Methods that decide on rows, in groups."""
+AVAILABLE = (*RECODING, *GROUPING, "anatomy", "itemsets")
+
+
+def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
+    """Refuse what later versions will do, naming it."""
+    method, data = spec.method, spec.data
+    missing = {
+        f"method.name = {method.name!r}": method.name not in AVAILABLE,
+        "data.entity": data.entity is not None,
+        "data.table": data.table is not None,
+        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
+        "method.representation": method.representation is not None and method.name not in GROUPING,
+    }
+    for what, asked in missing.items():
+        if asked:
+            raise SpecError(
+                f"{what} is not there yet; there are: the methods {listed(AVAILABLE)}, with privacy.k, l, p, t and m"
+            )
+    check_promise(spec, promised=promised)
+    if (method.name == "itemsets" and promised) or spec.has_buckets:
+        return
+    if method.search not in RELATIONAL_SEARCHES:
+        raise SpecError(
+            f"method.search = {method.search!r} is for the method 'itemsets'; allowed: {listed(RELATIONAL_SEARCHES)}"
+        )
+    if method.name == "ring":
+        _check_ring(spec, force)
+    elif method.name in GROUPING:
+        _check_grouping(spec)
+    for name in spec.of_role("quasi"):
+        if spec.attributes[name].hierarchy is None:
+            _check_needs_none(spec, name)
+
+
+def check_promise(spec: Spec, *, promised: bool = True) -> None:
+    """Refuse a specification that promises nothing, or nothing about anyone."""
+    privacy = spec.privacy
+    judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
+    if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    check_items(spec)
+    if not spec.of_role("quasi") and (spec.method.name != "itemsets" or not promised):
+        raise SpecError("no attribute has the role quasi: there is nothing to recode")
+    if spec.has_buckets and promised:
+        _check_anatomy(spec)
+
+
+def check_front(spec: Spec, freer: list[str]) -> None:
+    """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.method.name != "optimal":
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
+    if not freer and spec.frontier.k is not None:
+        raise SpecError(
+            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
+        )
+    if freer and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
+            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
+        )
+    if freer and "points" in spec.frontier.model_fields_set:
+        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
+
+
+def _check_needs_none(spec: Spec, name: str) -> None:
+    """Refuse an attribute without a hierarchy where what is published are labels of one."""
+    method = spec.method
+    scheme = spec.scheme_of(name) if method.name == "optimal" else "level"
+    if method.name in GROUPING and method.shown_as == "hierarchy":
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which method.representation = 'hierarchy' needs; give it one, or"
+            " representation = 'set' or 'range', which need none"
+        )
+    if method.name not in GROUPING and scheme not in ("ordered", "set"):
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
+            " scheme = 'ordered' or 'set', which need none"
+        )
+
+
+def _check_grouping(spec: Spec) -> None:
+    """Refuse what methods that decide on groups of rows cannot promise."""
+    name = spec.method.name
+    for part in spec.diversities():
+        if part.kind != "distinct" and name != "mondrian":
+            raise SpecError(f"privacy.l with kind = {part.kind!r}: the method {name!r} promises k, p and distinct l")
+    if spec.closenesses() and name != "mondrian":
+        raise SpecError(f"privacy.t: the method {name!r} promises k, p and distinct l; allowed: no t")
+    if spec.method.keep_suppressed:
+        raise SpecError(f"method.keep_suppressed = true: the method {name!r} drops the rows that it suppresses")
+
+
+def _check_anatomy(spec: Spec) -> None:
+    """Refuse what buckets cannot promise, and what would tell what they hide."""
+    asked, sensitive = spec.diversities(), spec.of_role("sensitive")
+    promised = "the method 'anatomy' promises distinct l of one attribute, and nothing else"
+    for key, value in spec.privacy:
+        if key != "l" and value is not None:
+            raise SpecError(f"privacy.{key}: {promised}")
+    if len(asked) != 1 or asked[0].kind != "distinct":
+        found = f"of kind {asked[0].kind!r}" if len(asked) == 1 else f"{len(asked)} times"
+        raise SpecError(f"privacy.l is asked for {found}: {promised}")
+    if len(sensitive) > 1:
+        raise SpecError(
+            "the method 'anatomy' hides one sensitive attribute, and others would tell it; there are:"
+            f" {listed(sensitive)}"
+        )
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'anatomy'")
+
+
+def _check_ring(spec: Spec, force: bool) -> None:
+    """Refuse what rings cannot promise."""
+    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
+    promised = "the method 'ring' promises k, and distinct l of one attribute"
+    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
+        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
+        raise SpecError(f"privacy.{key}: {promised}")
+    if asked and asked[0].kind != "distinct":
+        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
+    if method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
+    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+        raise SpecError(
+            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
+            " max_ring and homogeneous"
+        )
+    if method.paper_diversity and not asked:
+        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and not force:
+        raise SpecError(
+            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
+            " values; it is there for experiments, and has to be forced"
+        )
