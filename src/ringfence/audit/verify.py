@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, complete, judge_against, needed, read_linked
+from ringfence.audit.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.anatomy import verify_anatomy
-from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
+from ringfence.audit.attacks import carry_out, choose, read_other, read_truth
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
 from ringfence.audit.corruption import corrupt
@@ -23,11 +23,12 @@ from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
+from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, Engine
-from ringfence.errors import DataError, SpecError, listed
+from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
 
 SHOWN_CLASSES = 5
@@ -81,7 +82,7 @@ def verify(
         return _judge_two(engine, rows, values, spec, alone=not (beside or corrupted or attacks))
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
-    attacks = _chosen(attacks, spec, original is not None, other is not None)
+    attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
@@ -122,16 +123,15 @@ def verify(
     if not attacks:
         return verdict
     carried_out: list[Attack] = []
-    if linked is not None:
-        scene = Scene(released, linked, matches, spec, corrupted)
-        carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
-        if "intersection" in attacks and other is not None and original is not None:
-            known = _beside(engine, original, spec)
-            carried_out += intersection(scene, *_joined(engine, other, known, sensitive, spec))
+    if linked is not None and original is not None:
+        known = _beside(engine, original, spec)
+        truth = read_truth(engine, known, sensitive, spec)
+        scene = Scene(released, linked, matches, spec, truth, evidence.measured, corrupted)
+        second = read_other(engine, other, known, sensitive, spec) if other is not None else None
+        carried_out += carry_out(attacks, scene, second)
     if "items" in attacks:
-        carried_out.append(
-            attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
-        )
+        fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
+        carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
     return replace(verdict, attacks=tuple(carried_out))
 
 
@@ -145,40 +145,6 @@ def _judge_two(engine: Engine, rows: ibis.Table, values: ibis.Table | None, spec
     if values is None:
         raise DataError("a release of the method 'anatomy' is two tables; the one of sensitive values is missing")
     return verify_anatomy(engine, rows, values, spec)
-
-
-def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: bool) -> list[str]:
-    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
-    possible = {
-        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
-        and (name != "intersection" or has_other)
-        for name in NAMES
-    }
-    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
-    for name in chosen:
-        if name not in NAMES:
-            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
-        if not possible[name]:
-            needed = {"items": "an attribute of role items", "intersection": "the original and the other release"}
-            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed.get(name, 'the original')}")
-    if "all" in attacks and not chosen:
-        raise DataError("no attack can be carried out: they need the original")
-    return chosen
-
-
-def _joined(
-    engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec
-) -> tuple[Scene, Released]:
-    """Return the other release as attacks see it, and the original with its sensitive values."""
-    quasi = spec.of_role("quasi")
-    require_columns(other.columns, [*quasi, *sensitive])
-    require_columns(original.columns, sensitive)
-    linked = read_linked(engine, other, original, spec, blind=True)
-    ours, theirs = (
-        read_released(engine.count(table, [*quasi, *sensitive]), ROWS, quasi, sensitive, spec)
-        for table in (other, complete(original, spec))
-    )
-    return Scene(ours, linked, None, spec, 0), theirs
 
 
 def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:
