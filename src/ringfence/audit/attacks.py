@@ -121,8 +121,8 @@ def corruption(scene: Scene) -> Iterator[Attack]:
     if scene.matches is not None:
         known, k = max(scene.corrupted, 1), scene.spec.privacy.k or 1
         after = corrupt(scene.matches, known, scene.seed)
-        rows, found = some(known, "row"), "all ways tried" if after.exact else "seeded"
-        how = f"knowing whose {rows} {'is' if known == 1 else 'are'}, in the target's own group ({found})"
+        rows, found = some(known, "other row"), "all ways tried" if after.exact else "seeded"
+        how = f"knowing whose {rows} {'is' if known == 1 else 'are'} ({found})"
         promised = 1 / (k - known) if known < k and not has_rings(scene.spec) else None
         success = after.chance * scene.total / scene.people
         yield Attack("corruption", how, success, 1 / after.fewest, promised, 1 / scene.total)
@@ -154,6 +154,6 @@ def items(baskets: Sequence[Sequence[str | None]], spec: Spec, fewest: int, seed
         labels = sorted({*baskets[target]}, key=lambda label: (label is None, label or ""))
         known = rng.choice(len(labels), min(m, len(labels)), replace=False).tolist()
         right.append(1 / len(set.intersection(*(holders[labels[place]] for place in known))))
-    how = f"knowing up to {some(m, 'item')} of a basket ({some(len(right), 'basket')} drawn, seeded)"
+    how = f"knowing up to {some(m, 'item')} ({some(len(right), 'basket')} drawn, seeded)"
     mean, worst = (float(np.mean(right)), 1 / fewest) if right else (0.0, 0.0)
     return Attack("items", how, mean, worst, 1 / (spec.privacy.k or 1), 1 / max(len(baskets), 1))

@@ -31,14 +31,11 @@ def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[
     """Find columns that must not be published: identifiers, and those that were given no role."""
     identifiers = [name for name in columns if name in spec.of_role("identifier")]
     if identifiers:
-        message = f"the release still has identifiers: {listed(map(repr, identifiers))}; remove them"
+        message = f"the release still has identifiers: {listed(map(repr, identifiers))}"
         yield Finding("identifier", message, total, {})
     unlisted = [name for name in columns if name not in spec.attributes]
     if unlisted and spec.data.unlisted != "publish":
-        message = (
-            f"the release has columns without a role: {listed(map(repr, unlisted))};"
-            " remove them, give each a role under [attributes], or set data.unlisted = 'publish'"
-        )
+        message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
         yield Finding("unlisted", message, total, {})
 
 
@@ -50,8 +47,7 @@ def missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
         if column.labels[-1] is None:
             missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
             message = (
-                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r};"
-                " remove them, or set data.missing = 'value'"
+                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r}"
             )
             yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
 

@@ -31,7 +31,7 @@ def homogeneity(scene: Scene) -> Iterator[Attack]:
         whole = cells.whole(len(scene.released.sensitive[name].labels))
         yield Attack(
             name="homogeneity",
-            how=f"guessing the commonest {name!r} of the class",
+            how=f"the commonest {name!r} of the class",
             success=float(most.sum() / scene.total),
             worst=float((most / cells.sizes).max()),
             promised=likeliest(scene.spec, name, whole),
@@ -53,7 +53,7 @@ def _without_classes(scene: Scene) -> Iterator[Attack]:
         promised = [1 / part.value for part in scene.spec.diversities() if part.of == name]
         yield Attack(
             name="homogeneity",
-            how=f"guessing the commonest {name!r} of the rows that fit",
+            how=f"the commonest {name!r} of the rows that fit",
             success=told.right(true_values(scene.truth, name, theirs, count), scene.people),
             worst=1 / scene.measured[keys[name]] if name in keys else float(told.sure.max(initial=0)),
             promised=min(promised, default=None),
@@ -118,7 +118,7 @@ def background(scene: Scene) -> Iterator[Attack]:
             limits = [float(part.c or 0) / (1 + float(part.c or 0)) for part in recursive if known <= part.value - 2]
             yield Attack(
                 name="background",
-                how=f"knowing {some(known, 'value')} of {name!r} in the class that the target does not have",
+                how=f"{name!r}, {some(known, 'other value')} ruled out",
                 success=_after_ruling_out(cells, known),
                 worst=float(_ruled_out(cells, known).max()),
                 promised=min(limits, default=None),
@@ -191,7 +191,7 @@ def minimality(scene: Scene) -> Iterator[Attack]:
             classes = some(len(believed) - 1, "class")
             yield Attack(
                 name="minimality",
-                how=f"taking {classes} to be merged only for the sake of {name!r} (seeded)",
+                how=f"{name!r} in {classes} merged for its sake (seeded)",
                 success=right / rows,
                 worst=max(believed),
                 promised=None,
@@ -251,7 +251,7 @@ def intersection(scene: Scene, other: Scene) -> Iterator[Attack]:
         meet = alone[0].meet(alone[1])
         yield Attack(
             name="intersection",
-            how=f"joining two releases to guess {name!r} (the guess without: the better release alone)",
+            how=f"{name!r} by two releases (without: by one)",
             success=meet.right(truth, scene.people),
             worst=float(meet.sure.max(initial=0)),
             promised=None,
