@@ -14,9 +14,16 @@ from ringfence.audit.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.anatomy import verify_anatomy
 from ringfence.audit.attacks import carry_out, choose, read_other, read_truth
 from ringfence.audit.attacks import items as attack_items
-from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
+from ringfence.audit.columns import (
+    column_findings,
+    label_findings,
+    missing_findings,
+    require_columns,
+    without_blanks,
+)
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
+from ringfence.audit.gaps import gap_notes
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.population import Fits, fit
@@ -87,6 +94,7 @@ def verify(
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
+    rows = without_blanks(engine, rows, spec)
     columns: list[str] = [name for name in rows.columns if name not in basket]
     rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
@@ -100,6 +108,7 @@ def verify(
     if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
+        evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
     shown = rows.drop(*items)
     linked, matches = None, None
     if original is not None:
