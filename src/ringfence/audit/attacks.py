@@ -37,12 +37,15 @@ def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other:
         and (name != "intersection" or has_other)
         for name in NAMES
     }
+    if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
+        possible = {name: name in ("homogeneity", "corruption") for name in NAMES}
     chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
     for name in chosen:
         if name not in NAMES:
             raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
         if not possible[name]:
-            raise DataError(f"the attack {name!r} cannot be carried out: it needs {NEEDED.get(name, 'the original')}")
+            needed = "classes" if spec.has_buckets else NEEDED.get(name, "the original")
+            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed}")
     if "all" in attacks and not chosen:
         raise DataError("no attack can be carried out: they need the original")
     return chosen

@@ -82,15 +82,16 @@ def verify(
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
-    by themselves: `values` is the second, with the sensitive values of each bucket.
+    by themselves or by the original: `values` is the second, with the sensitive values of each bucket.
     """
     if spec.has_buckets:
-        beside = any(each is not None for each in (original, population, other))
-        return _judge_two(engine, rows, values, spec, alone=not (beside or corrupted or attacks))
+        beside = _second_table(values, population, other)
+        attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
+        return verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted)
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
-    guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
+    guessed = (name for name in spec.of_role("sensitive") if attacks and name in rows.columns)
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
@@ -129,31 +130,26 @@ def verify(
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size) if quasi else None
     verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
-    if not attacks:
-        return verdict
     carried_out: list[Attack] = []
-    if linked is not None and original is not None:
+    if attacks and linked is not None and original is not None:
         known = _beside(engine, original, spec)
         truth = read_truth(engine, known, sensitive, spec)
         scene = Scene(released, linked, matches, spec, truth, evidence.measured, corrupted)
-        second = read_other(engine, other, known, sensitive, spec) if other is not None else None
-        carried_out += carry_out(attacks, scene, second)
+        joined = other is not None and "intersection" in attacks
+        carried_out += carry_out(attacks, scene, read_other(engine, other, known, sensitive, spec) if joined else None)
     if "items" in attacks:
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
         carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
     return replace(verdict, attacks=tuple(carried_out))
 
 
-def _judge_two(engine: Engine, rows: ibis.Table, values: ibis.Table | None, spec: Spec, *, alone: bool) -> Verdict:
-    """Judge the two tables of Anatomy, which can only be judged together, and with nothing else."""
-    if not alone:
-        raise DataError(
-            "the two tables of the method 'anatomy' are judged by themselves; leave out the original, the population,"
-            " other releases, known rows and attacks"
-        )
+def _second_table(values: ibis.Table | None, population: ibis.Table | None, other: ibis.Table | None) -> ibis.Table:
+    """Return the second of the two tables of Anatomy, which are not judged by other tables than their original."""
+    if population is not None or other is not None:
+        raise DataError("the two tables of the method 'anatomy' are judged by themselves and by their original only")
     if values is None:
         raise DataError("a release of the method 'anatomy' is two tables; the one of sensitive values is missing")
-    return verify_anatomy(engine, rows, values, spec)
+    return values
 
 
 def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:

@@ -74,7 +74,7 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
     lines = [_k(spec, verdict)] if spec.of_role("quasi") and "k" in verdict.measured else []
-    lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec.has_rings) for part in diversities]
+    lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
     lines += [_t(part, of_t.get((part.of, part.distance))) for part in closenesses]
@@ -128,10 +128,12 @@ def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:
     return Kept(f"k^m = {spec.privacy.k:,}^{m} of “{spec.items}”", f"k = {int(least):,}, m = {size}", meaning)
 
 
-def _l(part: Diversity, value: float | None, rings: bool) -> Kept:
+def _l(part: Diversity, value: float | None, spec: Spec) -> Kept:
     name, least = f"“{part.of}”", number(part.value if value is None else value)
     match part.kind:
-        case "distinct" if rings:
+        case "distinct" if spec.has_buckets:
+            meaning = f"In no bucket has a value of {name} more than one in {least} of the rows."
+        case "distinct" if spec.has_rings:
             meaning = f"To whoever does not know the draw, no value of {name} has a probability above 1/{least}."
         case "distinct":
             meaning = f"Every class has at least {least} different values of {name}."
