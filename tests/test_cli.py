@@ -779,7 +779,7 @@ def test_anatomy_writes_two_tables_that_are_judged_together(desk: Desk) -> None:
     assert json.loads(done(desk.run("--json")).out)["sensitive"] == str(sensitive)
     assert "illness" not in desk.rows()[0]
     sensitive.write_text(sensitive.read_text().replace("cold", "flu").replace("ache", "flu"))
-    assert "have the same value: more than one in 2" in desk.audit().out
+    assert "where a value has more than one in l = 2 of the rows, the worst 2 of 2" in desk.audit().out
     sensitive.unlink()
     refused(desk.audit(), 2, "sensitive.csv")
 
