@@ -220,6 +220,7 @@ def test_all_rows_masked() -> None:
     assert verdict.ok
     assert verdict.measured["masked"] == verdict.measured["k"] == 2
     assert verdict.measured["classes"] == 1
+    assert verdict.notes == ("every row has '*' in every quasi-identifier: the release tells nothing of them any more",)
 
 
 def test_masked_rows_are_judged_as_a_class() -> None:
@@ -236,7 +237,9 @@ def test_missing_values_are_counted_as_labels() -> None:
     assert rules(verdict) == ["k", "l", "p"]
     assert verdict.findings[0].example == {"q": "", "age": "31"}  # an empty text is not a missing one
     assert verdict.measured["missing"] == 4
-    assert audited(text_table(["q", "age", "s"], rows[:-1]), TWO).ok
+    held = audited(text_table(["q", "age", "s"], rows[:-1]), TWO)
+    assert held.ok
+    assert held.notes == ("'s' is missing in 1 row, which counts as a value of its own",)
     assert "'q': missing" in str(verdict)
 
 

@@ -18,20 +18,27 @@ MOST_PATTERNS = 64
 
 
 def gap_notes(released: Released, k: int) -> Iterator[str]:
-    """Say what a release that fails k would be taken for elsewhere, if that is because of cells that were taken out."""
+    """Say what must be known of cells that were taken out: what counts as a value, and where others count otherwise."""
     masked = released.masked[released.firsts]
-    if (released.sizes[masked] < k).any():
+    if masked.all():
+        yield "every row has '*' in every quasi-identifier: the release tells nothing of them any more"
+    elif (released.sizes[masked] < k).any():
         yield (
             f"rows with '*' in every quasi-identifier are judged as a class, here of"
             f" {some(int(released.sizes[masked].sum()), 'row')}; tools that leave suppressed rows in the file do not"
             " count them, but who has the original knows whose they are: take them out of the file"
         )
-    fewest = fewest_fitting(released) if released.incomplete.any() else None
+    fails = released.incomplete.any() and released.sizes.min() < k
+    fewest = fewest_fitting(released) if fails else None
     if fewest is not None and fewest > released.sizes.min():
         yield (
             f"a missing cell is judged as a label of its own; taken to fit any value, as sdcMicro counts, every row"
             f" would have {fewest} that fit, but who has the original strikes out those who fit complete rows"
         )
+    for name, column in released.sensitive.items():
+        missing = int(released.rows[column.codes == column.labels.index(None)].sum()) if None in column.labels else 0
+        if missing:
+            yield f"{name!r} is missing in {some(missing, 'row')}, which counts as a value of its own"
 
 
 def fewest_fitting(released: Released) -> int | None:
