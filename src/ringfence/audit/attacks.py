@@ -124,8 +124,9 @@ def corruption(scene: Scene) -> Iterator[Attack]:
     if scene.matches is not None:
         known, k = max(scene.corrupted, 1), scene.spec.privacy.k or 1
         after = corrupt(scene.matches, known, scene.seed)
-        rows, found = some(known, "other row"), "all ways tried" if after.exact else "seeded"
-        how = f"knowing whose {rows} {'is' if known == 1 else 'are'} ({found})"
+        how = (
+            f"knowing whose {some(known, 'other row')} {'is' if known == 1 else 'are'}{' (seeded)' * (not after.exact)}"
+        )
         promised = 1 / (k - known) if known < k and not has_rings(scene.spec) else None
         success = after.chance * scene.total / scene.people
         yield Attack("corruption", how, success, 1 / after.fewest, promised, 1 / scene.total)

@@ -118,9 +118,11 @@ def draw_attacks(attacks: Sequence[Attack], title: str) -> Chart:
     return finish(
         layered(
             base.mark_bar(color=RELEASE, height={"band": 0.5}).encode(x=at("success"), y=y),
-            base.mark_tick(color=BASELINE, thickness=3, height={"band": 0.5}).encode(x=at("baseline"), y=y),
-            base.mark_point(color=INK, size=60, filled=False, strokeWidth=2).encode(x=at("worst"), y=y),
-            limited.mark_tick(color=ACCENT, thickness=3, height={"band": 0.95}).encode(x=at("promised"), y=y),
+            base.mark_tick(color=BASELINE, opacity=1, thickness=3, height={"band": 0.5}).encode(x=at("baseline"), y=y),
+            base.mark_point(color=INK, opacity=1, size=60, filled=False, strokeWidth=2).encode(x=at("worst"), y=y),
+            limited.mark_tick(color=ACCENT, opacity=1, thickness=3, height={"band": 0.95}).encode(
+                x=at("promised"), y=y
+            ),
             width=CHART_WIDTH,
             height=alt.Step(26),
             fit=True,
