@@ -1,9 +1,9 @@
 """Cells that were taken out: what other tools make of them, beside what is judged here.
 
 A missing cell is judged as a label of its own, and a row with `*` everywhere as one of a class of such rows. sdcMicro
-takes a missing cell to fit any value (Templ, Kowarik, Meindl: Statistical Disclosure Control for Micro-Data Using the R
-Package sdcMicro. Journal of Statistical Software 67(4), 2015, section 3), and ARX does not count rows that it
-suppressed. Either is generous: who has the original knows who fits complete rows, strikes these people out, and is left
+takes a missing cell to fit any value (its manual on `freqCalc`; Templ, Kowarik, Meindl: Statistical Disclosure Control
+for Micro-Data Using the R Package sdcMicro. Journal of Statistical Software 67(4), 2015), and ARX does not count rows
+that it suppressed. Either is generous: who has the original knows who fits complete rows, strikes these people out, and is left
 with those whose cells were taken out.
 """
 
