@@ -3,8 +3,8 @@
 A missing cell is judged as a label of its own, and a row with `*` everywhere as one of a class of such rows. sdcMicro
 takes a missing cell to fit any value (its manual on `freqCalc`; Templ, Kowarik, Meindl: Statistical Disclosure Control
 for Micro-Data Using the R Package sdcMicro. Journal of Statistical Software 67(4), 2015), and ARX does not count rows
-that it suppressed. Either is generous: who has the original knows who fits complete rows, strikes these people out, and is left
-with those whose cells were taken out.
+that it suppressed. Either is generous: who has the original knows who fits complete rows, strikes these people out,
+and is left with those whose cells were taken out.
 """
 
 from collections.abc import Iterator
