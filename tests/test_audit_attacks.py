@@ -167,6 +167,7 @@ def test_all_attacks_that_can_be_carried_out() -> None:
     assert "Attacks:" in str(verdict)
     hidden = rf.audit(coarse(rows).drop_columns(["s"]), spec_of(k=2), original(rows), attacks="all")
     assert {attack.name for attack in hidden.attacks} == {"linkage", "corruption"}
+    assert [note.split("'")[1] for note in hidden.notes] == ["homogeneity", "background", "minimality"]
     with pytest.raises(SpecError, match="there is no attack 'brute'"):
         rf.audit(coarse(rows), spec_of(k=2), original(rows), attacks=["brute"])
     with pytest.raises(DataError, match="'linkage' cannot be carried out: it needs the original"):

@@ -311,9 +311,7 @@ def audit(
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
     with Engine(spec.data) as engine:
-        before, everyone, second = (
-            None if each is None else engine.open(each, spec.data) for each in (original, population, other)
-        )
+        before, everyone = (None if each is None else engine.open(each, spec.data) for each in (original, population))
         wanted = _named(attacks)
 
         def judged(data: Data) -> "Verdict":
@@ -324,7 +322,7 @@ def audit(
                 spec,
                 before,
                 population=everyone,
-                other=second,
+                other=None if other is None else engine.open(other, data),
                 corrupted=corrupted,
                 attacks=wanted,
                 values=None if sensitive is None else engine.open(sensitive, data),

@@ -29,6 +29,15 @@ TARGETS = 500
 NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "items", "intersection")
 NEEDED = {"items": "an attribute of role items", "intersection": "the original and the other release"}
 
+NOTHING = {
+    "homogeneity": "no sensitive attribute is published, or the original lacks it",
+    "background": "no sensitive attribute is published in classes",
+    "minimality": "no class was merged for the sake of a sensitive attribute alone, as far as can be seen",
+    "corruption": "the release cannot be traced back to the original",
+    "intersection": "no sensitive attribute is published, or the original lacks it",
+}
+"""Why an attack may have nothing to go by."""
+
 
 def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other: bool) -> list[str]:
     """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
@@ -58,6 +67,13 @@ def carry_out(names: Sequence[str], scene: Scene, other: Scene | None) -> Iterat
             yield from ATTACKS[name](scene)
         elif name == "intersection" and other is not None:
             yield from intersection(scene, other)
+
+
+def unsuccessful(names: Sequence[str], found: Sequence[Attack]) -> Iterator[str]:
+    """Say of attacks that were to be carried out, and are not among what was found, why that is."""
+    for name in names:
+        if not any(attack.name == name for attack in found):
+            yield f"the attack {name!r} has nothing to go by: {NOTHING[name]}"
 
 
 def read_truth(engine: Engine, original: ibis.Table, sensitive: Sequence[str], spec: Spec) -> Released | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ringfence.audit.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.anatomy import verify_anatomy
-from ringfence.audit.attacks import carry_out, choose, read_other, read_truth
+from ringfence.audit.attacks import carry_out, choose, read_other, read_truth, unsuccessful
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import (
     column_findings,
@@ -140,7 +140,7 @@ def verify(
     if "items" in attacks:
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
         carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
-    return replace(verdict, attacks=tuple(carried_out))
+    return replace(verdict, attacks=tuple(carried_out), notes=(*verdict.notes, *unsuccessful(attacks, carried_out)))
 
 
 def _second_table(values: ibis.Table | None, population: ibis.Table | None, other: ibis.Table | None) -> ibis.Table:

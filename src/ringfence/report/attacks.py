@@ -11,7 +11,7 @@ from ringfence.report.page import inline, template
 from ringfence.report.style import ACCENT, INK, RELEASE, Chart, data, finish, layered, named, shown
 
 CHART_WIDTH = 720
-MOST_LETTERS = 44
+MOST_LETTERS = 52
 BASELINE = "#838d98"  # the grey of the original, dark enough for a thin line
 
 WORDS = {
