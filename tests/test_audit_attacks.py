@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import operator
 from collections import Counter
 from typing import Any
 
@@ -116,9 +117,14 @@ def test_minimality_finds_what_a_merge_gives_away() -> None:
     assert attack.worst == pytest.approx(0.5, abs=0.08)
     uneven = [*rows, ("a", 1, "hiv"), ("a", 1, "hiv")]
     (attack,) = attacked(coarse(uneven), spec_of(k=2, l=2), "minimality", original=original(uneven))
-    assert attack.worst > 0.75 > attack.baseline
+    assert attack.worst > 0.75 > attack.baseline == pytest.approx(4 / 6)
+    assert attack.success == pytest.approx(4 / 6)  # he takes town b to have hiv twice, and is wrong there
     assert attack == attacked(coarse(uneven), spec_of(k=2, l=2), "minimality", original=original(uneven))[0]
     assert attacked(coarse(rows), spec_of(k=3, l=2), "minimality", original=original(rows)) == []
+    # As in docs/promise.md: only the two of town a can have a single value, so both have hiv.
+    certain = [*rows, ("b", 1, "cough")]
+    (attack,) = attacked(coarse(certain), spec_of(k=2, l=2), "minimality", original=original(certain))
+    assert (attack.success, attack.worst, attack.baseline) == (3 / 5, 1, 2 / 5)
 
 
 @given(RAW)
@@ -127,13 +133,18 @@ def test_intersection_by_definition(rows: list[Row]) -> None:
     (attack,) = attacked(coarse(rows), spec_of(k=1), "intersection", original=original(rows), other=other)
     first = by_class([(UP[x], y // 5, s) for x, y, s in rows], 2)
     second = by_class([(x, s) for x, _, s in rows], 1)
-    sure = []
+    sure, guesses, alone = [], [], []
     for x, y, _ in rows:
         here, there = Counter(first[UP[x], y // 5]), Counter(second[(x,)])
         meet = [here[value] * there[value] for value in here]
         sure.append(max(meet) / sum(meet))
+        guesses.append(min(here, key=lambda value: (-here[value] * there[value], value)))
+        alone.append([min(each, key=lambda value: (-each[value], value)) for each in (here, there)])
     assert attack.worst == pytest.approx(max(sure))
-    assert 0 <= attack.success <= 1
+    true = [(row[2],) for row in rows]
+    assert attack.success == pytest.approx(sum(map(operator.eq, guesses, true)) / len(rows))
+    right = [sum(guess[side] == value for guess, value in zip(alone, true, strict=True)) for side in (0, 1)]
+    assert attack.baseline == pytest.approx(max(right) / len(rows))
 
 
 def test_intersection_tells_who_was_hidden_in_each() -> None:
@@ -142,6 +153,26 @@ def test_intersection_tells_who_was_hidden_in_each() -> None:
     by_place = text_table("xys", [(x, "*", s) for x, _, s in rows])
     (attack,) = attacked(by_age, spec_of(k=2), "intersection", original=original(rows), other=by_place)
     assert (attack.success, attack.worst, attack.baseline) == (1, 1, 0.5)
+
+
+def test_numbers_that_are_spelled_in_two_ways_are_the_same_people() -> None:
+    rows: list[Row] = [("a", 1, "hiv"), ("b", 1, "flu"), ("b", 6, "cold"), ("a", 6, "gout")] * 2
+    spelled = text_table("xys", [(x, f"0{y}" if n % 3 else str(y), s) for n, (x, y, s) in enumerate(rows)])
+    spec = spec_of(k=2, l=2)
+    one, two = (
+        rf.audit(coarse(rows), spec, raw, other=coarse(rows), attacks="all") for raw in (original(rows), spelled)
+    )
+    assert one.attacks == two.attacks
+    assert one.measured == two.measured
+
+
+@given(RAW, st.integers(1, 3))
+def test_corruption_takes_rows_out_of_the_class(rows: list[Row], known: int) -> None:
+    (attack,) = attacked(coarse(rows), spec_of(k=1), "corruption", original=original(rows), corrupted=known)
+    sizes = [len(values) for values in by_class([(UP[x], y // 5, s) for x, y, s in rows], 2).values()]
+    left = [max(size - known, 1) for size in sizes]
+    assert attack.success == pytest.approx(sum(n / m for n, m in zip(sizes, left, strict=True)) / len(rows))
+    assert attack.worst == 1 / min(left)
 
 
 def test_corruption_and_items() -> None:
