@@ -38,6 +38,13 @@ TENS: dict[str, Any] = {"role": "quasi", "hierarchy": {"intervals": [10, 20], "b
         ("≥ 60", 60, None, (True, True)),
         (">60", 60, None, (False, True)),
         ("60+", 60, None, (True, True)),
+        ("60 and over", 60, None, (True, True)),
+        ("Over 60", 60, None, (False, True)),
+        ("(60, Inf]", 60, None, (False, True)),
+        ("(-inf, 20.0]", None, 20, (True, True)),
+        ("(1e+03,2.5e+03]", 1000, 2500, (False, True)),
+        ("under 20", None, 20, (True, False)),
+        ("up to 19", None, 19, (True, True)),
         ("<20", None, 20, (True, False)),
         ("≤19", None, 19, (True, True)),
     ],
@@ -48,7 +55,8 @@ def test_intervals_in_the_usual_spellings(text: str, low: Any, high: Any, ends: 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "20", "a-b", "2024-03-31", "30-20", "[30, 20)", "20-", ">=", "+60", "1,2", "(20)"]
+    "text",
+    ["", "20", "a-b", "2024-03-31", "30-20", "[30, 20)", "20-", ">=", "+60", "1,2", "(20)", "(-Inf, Inf)", "(inf, 20]"],
 )
 def test_what_is_no_interval(text: str) -> None:
     assert read_interval(text) is None
