@@ -107,6 +107,31 @@ def test_homogeneity_and_background_are_their_definitions(rows: list[Row]) -> No
         assert attack.promised == (pytest.approx(2 / 3) if out == 1 else None)
 
 
+@given(
+    st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any), min_size=1, max_size=4),
+    st.sampled_from(
+        [
+            {"l": {"value": 2, "kind": "recursive", "c": 1.5}},
+            {"l": {"value": 2.2, "kind": "entropy"}},
+            {"l": {"value": 1.3, "kind": "entropy"}},
+            {"t": 0.25},
+            {"alpha": 0.6},
+            {"beta": 0.8},
+            {"beta": {"value": 2, "kind": "enhanced"}},
+            {"delta": 0.7},
+        ]
+    ),
+)
+def test_what_is_promised_of_values_holds_wherever_the_promise_does(counts: list[list[int]], privacy: Any) -> None:
+    rows = [(name, value) for name, of in zip("pqrs", counts, strict=False) for v, n in zip("xyz", of, strict=True)
+            for value in [v] * n]  # fmt: skip
+    spec = Spec(attributes={"q": {"role": "quasi"}, "s": {"role": "sensitive"}}, privacy={"k": 1, **privacy})
+    table = text_table("qs", rows)
+    verdict = rf.audit(table, spec, table, attacks=["homogeneity"])
+    if verdict.ok:
+        assert verdict.attacks[0].within is not False
+
+
 def test_minimality_finds_what_a_merge_gives_away() -> None:
     """Two towns of two, merged for l = 2 though k = 2 would not need it: so one town has the same value twice."""
     rows: list[Row] = [("a", 1, "hiv"), ("a", 1, "hiv"), ("b", 1, "flu"), ("b", 1, "cold")]

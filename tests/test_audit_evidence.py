@@ -198,6 +198,15 @@ def test_what_is_promised_of_sensitive_values(privacy: dict[str, Any], limit: fl
     assert release.attacks == ("homogeneity", "background")
 
 
+def test_attacks_are_carried_out_on_the_file_that_is_saved(tmp_path: Path) -> None:
+    release = rf.anonymize(people(), spec_of({"name": "mondrian"}), attacks="all")
+    release.save(tmp_path)
+    written = json.loads((tmp_path / "private" / "audit.json").read_text(encoding="utf-8"))
+    assert written["attacks"] == release.audit.as_dict()["attacks"]
+    assert written["measured"]["original"] == 60
+    assert 'id="attacks"' in (tmp_path / "private" / "report.html").read_text(encoding="utf-8")
+
+
 def test_rings_keep_values_at_what_they_promise() -> None:
     """Over many draws, guesses of a value are right no more often than one in l, but for chance."""
     rows = [(str(20 + n), TOWNS[n % 7], "mnopqr"[(n * 5 + n // 6) % 6], f"note {n}") for n in range(60)]
