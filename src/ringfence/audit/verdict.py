@@ -168,9 +168,11 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         head = paragraph(str(self).partition("\n")[0], strong=True)
-        found = [(finding.rule, f"{finding.rows:,}", finding) for finding in self.findings]
-        findings = table(["rule", "rows", "finding"], found) if found else ""
-        return head + table(["measured", "value"], self.measured.items()) + findings
+        found = [(finding.rule, f"{finding.rows:,}", finding, finding.mend) for finding in self.findings]
+        findings = table(["rule", "rows", "finding", "what would mend it"], found) if found else ""
+        tried = [(attack.name, attack) for attack in self.attacks]
+        attacks = table(["attack", "what it achieves"], tried) if tried else ""
+        return head + table(["measured", "value"], self.measured.items()) + findings + attacks
 
 
 def some(count: int, what: str) -> str:
