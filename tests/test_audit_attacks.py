@@ -213,6 +213,11 @@ def test_corruption_and_items() -> None:
     (attack,) = attacked(baskets, spec, "items")
     assert (attack.worst, attack.promised, attack.baseline) == (0.5, 0.5, 0.25)
     assert attack.success == pytest.approx((0.5 + 0.5 + 1 / 3) / 3)
+    many = [[*itertools.compress("pqrst", bits)] for bits in itertools.product([0, 1], repeat=5)] * 3
+    one, two = (
+        attacked(pa.table({"basket": each}), spec, "items") for each in (many, [row[::-1] for row in many[::-1]])
+    )
+    assert one == two
 
 
 def test_all_attacks_that_can_be_carried_out() -> None:

@@ -164,16 +164,25 @@ def items(baskets: Sequence[Sequence[str | None]], spec: Spec, fewest: int, seed
     counted: that is the one who fares worst.
     """
     m, rng = spec.privacy.m or 1, np.random.default_rng(seed)
+    full = sorted((labels for labels in map(_in_order, baskets) if labels), key=_as_text)  # whatever their order was
     holders: dict[str | None, set[int]] = {}
-    for number, basket in enumerate(baskets):
+    for number, basket in enumerate(full):
         for label in basket:
             holders.setdefault(label, set()).add(number)
-    full = [number for number, basket in enumerate(baskets) if basket]
     right = []
-    for target in rng.choice(full, min(len(full), TARGETS), replace=False).tolist() if full else []:
-        labels = sorted({*baskets[target]}, key=lambda label: (label is None, label or ""))
+    for target in rng.choice(len(full), min(len(full), TARGETS), replace=False).tolist() if full else []:
+        labels = full[target]
         known = rng.choice(len(labels), min(m, len(labels)), replace=False).tolist()
         right.append(1 / len(set.intersection(*(holders[labels[place]] for place in known))))
     how = f"knowing up to {some(m, 'item')} ({some(len(right), 'basket')} drawn, seeded)"
     mean, worst = (float(np.mean(right)), 1 / fewest) if right else (0.0, 0.0)
     return Attack("items", how, mean, worst, 1 / (spec.privacy.k or 1), 1 / max(len(baskets), 1))
+
+
+def _in_order(basket: Sequence[str | None]) -> list[str | None]:
+    """Return the labels of a basket, each once, a missing one last."""
+    return sorted({*basket}, key=lambda label: (label is None, label or ""))
+
+
+def _as_text(basket: Sequence[str | None]) -> list[tuple[bool, str]]:
+    return [(label is None, label or "") for label in basket]
