@@ -14,6 +14,7 @@ from ringfence.audit.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.anatomy import verify_anatomy
 from ringfence.audit.attacks import carry_out, choose, read_other, read_truth, unsuccessful
 from ringfence.audit.attacks import items as attack_items
+from ringfence.audit.basket_tracing import item_tree, trace_baskets
 from ringfence.audit.columns import (
     column_findings,
     label_findings,
@@ -25,7 +26,7 @@ from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.gaps import gap_notes
 from ringfence.audit.guarantees import judge
-from ringfence.audit.itemsets import BasketJudgement, judge_baskets
+from ringfence.audit.itemsets import judge_baskets
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
@@ -77,7 +78,7 @@ def verify(
     Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
     by is a DataError: it could not be judged.
 
-    With the original, the release is also traced back to it, row by row, but for baskets. A release of the method
+    With the original, the release is also traced back to it, row by row, and basket by basket. A release of the method
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
@@ -112,7 +113,7 @@ def verify(
         evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
     shown = rows.drop(*items)
     linked, matches = None, None
-    if original is not None:
+    if original is not None and quasi:
         known = _beside(engine, original, spec)
         linked, matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted, bool(attacks))
     fits = (
@@ -123,9 +124,7 @@ def verify(
     if fits is not None:
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
-        baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
-        evidence.add(baskets.findings)
-        evidence.measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
+        evidence.add(*_judge_baskets(engine, rows, spec, spec.privacy.m, original))
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size) if quasi else None
@@ -227,22 +226,35 @@ def _beside(engine: Engine, original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that a release can be traced back to: of a long table, one a basket."""
     if spec.items is None:
         return original
-    if not spec.of_role("quasi"):
-        raise SpecError(f"the baskets in {spec.items!r} are judged by themselves: leave the original out")
     basket = [spec.data.basket_id, spec.items]
     hidden = [*spec.of_role("identifier"), *(name for name in original.columns if name not in spec.attributes)]
     columns = [name for name in original.columns if name in basket or name not in hidden]
     return gather(engine, original, spec, columns).drop(spec.items)
 
 
-def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> BasketJudgement:
+def _judge_baskets(
+    engine: Engine, rows: ibis.Table, spec: Spec, m: int, original: ibis.Table | None
+) -> tuple[list[Finding], dict[str, int]]:
     """Judge baskets by their labels, and these by the item tree where the specification alone determines it.
 
-    A tree that was made from the items of the original cannot be made again from what is published.
+    A tree that was made from the items of the original can be made again from the original, if all of its rows took
+    part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
-    name = spec.items or ""
+    name, alone, baskets = spec.items or "", not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
     tree = stated_hierarchy(name, spec)
-    return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
+    found: list[Finding] = []
+    measured: dict[str, int] = {}
+    if original is not None and (tree is not None or alone):
+        known = [spec.data.basket_id, name]
+        shown = [
+            each for each in original.columns if each in known or (each in rows.columns and each in spec.attributes)
+        ]
+        bought = fetch_baskets(engine, gather(engine, original, spec, shown), spec)
+        tree = item_tree(bought, spec)
+        found, measured = trace_baskets(baskets, bought, tree, spec)
+    judged = judge_baskets(baskets, tree, spec.privacy.k or 1, m, name)
+    measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
+    return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 
 
 def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:
