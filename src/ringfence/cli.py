@@ -71,7 +71,8 @@ def demo(
     print(
         "\nTry it yourself:\n"
         f"  ringfence run {output / f'{name}.toml'} -o {output}{' --explain' * baskets}\n"
-        f"  ringfence audit {release.table} {output / f'{name}.toml'}"
+        f"  ringfence audit {release.table} {output / f'{name}.toml'} --original {output / f'{name}.csv'} --attack all"
+        f" -o {output / 'verdict'}"
     )
 
 

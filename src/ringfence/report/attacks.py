@@ -12,6 +12,10 @@ from ringfence.report.style import ACCENT, INK, RELEASE, Chart, data, finish, la
 
 CHART_WIDTH = 720
 MOST_LETTERS = 52
+AXIS = [
+    "how often the guess is right",
+    "bar: of all; ring: at worst; brown: promised at most; grey: without the release",
+]
 BASELINE = "#838d98"  # the grey of the original, dark enough for a thin line
 
 WORDS = {
@@ -109,7 +113,7 @@ def draw_attacks(attacks: Sequence[Attack], title: str) -> Chart:
         for place, attack in enumerate(attacks)
     ]
     base, y = alt.Chart(data(rows)), named(rows, CHART_WIDTH // 2)
-    axis = alt.Axis(format="~%", tickCount=5, title="how often the guess is right")
+    axis = alt.Axis(format="~%", tickCount=5, title=AXIS)
 
     def at(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
