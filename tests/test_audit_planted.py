@@ -144,6 +144,16 @@ def test_many_strange_labels_are_one_finding_that_names_ten() -> None:
 # Columns
 
 
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [(["*", None], False), ([None, None], False), (["*", "Ann"], True), ([[1], [2]], True), ([1.5, None], True)],
+)
+def test_columns_that_say_nothing_are_passed_over(cells: list[Any], found: bool) -> None:
+    spec = Spec(attributes={"q": QUASI, "name": {"role": "identifier"}}, privacy={"k": 2})
+    table = pa.table({"q": ["x", "x"], "name": cells, "other": cells})
+    assert rules(audited(table, spec)) == ["identifier", "unlisted"] * found
+
+
 def test_an_identifier_that_is_still_there() -> None:
     table = text_table(PUBLISHED, HOLDS).append_column("name", pa.array(["Ann"] * len(HOLDS)))
     (finding,) = audited(table, PEOPLE).findings

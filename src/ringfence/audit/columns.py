@@ -38,9 +38,18 @@ def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
         for name in rows.columns
         if name not in judged
         and (name in spec.of_role("identifier") or name not in spec.attributes)
-        and {*engine.count(rows, [name])[name].to_pylist()} <= {ROOT, None}
+        and _is_blank(engine, rows[name])
     ]
     return rows.drop(*blank)
+
+
+def _is_blank(engine: Engine, column: ibis.Value) -> bool:
+    """Whether a column has no cell but missing ones and `*`."""
+    if column.type().is_nested():
+        return False
+    cells = column.name(LABEL).as_table()
+    told = cells.filter(cells[LABEL].notnull() & (cells[LABEL].cast("string") != ROOT))
+    return bool(engine.fetch(told.limit(1)).num_rows == 0)
 
 
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
