@@ -23,14 +23,14 @@ from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
 from ringfence.ring_plan import RingPlan
+from ringfence.search import auto
 from ringfence.search.anatomy import anatomize
-from ringfence.search.auto import AutoSearch, has_program
-from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
 from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.local import local
+from ringfence.search.merging import Terms
 from ringfence.search.mondrian import mondrian
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
@@ -105,8 +105,8 @@ def best_recodings(
         models, limit, census.rows, cell_losses(spec.method.metric, census), full_loss(spec.method.metric, census)
     )
     additive = spec.method.metric not in ("ce", "aecs")
-    if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
-        node, result = AutoSearch(census, spaces, roller, loss, terms, watch, start).run()
+    if spec.method.search == "auto" and additive and terms.applies(census) and auto.has_program(spaces):
+        node, result = auto.search(census, spaces, roller, loss, terms, watch, start)
     else:
         up = climbs(spaces, spec)
         node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
