@@ -36,9 +36,12 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
-    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
+    attacks were asked for."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
+    attacks: tuple[str, ...] = field(default=(), repr=False)
+    """The attacks that were asked for; `audit.attacks` has what they achieve."""
 
     @property
     def plan(self) -> "Plan":
@@ -135,6 +138,7 @@ class Release:
                 Path(folder),
                 file_format=file_format,
                 original=None if self.original is None else engine.open(self.original, self.spec.data),
+                attacks=self.attacks,
                 log=self.log,
                 report=report,
                 plots=plots,

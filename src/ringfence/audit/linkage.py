@@ -75,9 +75,12 @@ def read_sides(
 
 
 def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs) -> Side:
-    """Put combinations into the order of their labels, so that nothing depends on the engine's."""
-    order = np.lexsort((kept, *(column.codes for column in reversed(quasi))))
-    return Side(tuple(replace(column, codes=column.codes[order]) for column in quasi), kept[order], rows[order])
+    """Put combinations into the order of their labels, so that nothing depends on the engine's, each of them once:
+    the engine tells numbers apart that are only spelled differently."""
+    rest = Column("", (None,) * (int(kept.max(initial=0)) + 1), kept)
+    firsts, group = classes([*quasi, rest], len(kept))
+    once = tuple(replace(column, codes=column.codes[firsts]) for column in quasi)
+    return Side(once, kept[firsts], total_by(group, rows.astype(np.int64), len(firsts)))
 
 
 def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover:
