@@ -6,7 +6,7 @@ attribute is a shortest path over its joints; from what the blocks cost then, th
 
 Blocks may choose differently, though in a recoding they must agree. *Prices* make them: every outer value pays a price
 for each inner joint that its block cuts. The prices of a joint add up to nothing over all values, so that a cut on
-which all agree costs nothing more. Hence with any such prices the cheapest choice costs no more than the cheapest recoding.
+which all agree costs nothing more. Hence with any such prices the cheapest choice costs no more than the best recoding.
 Prices are raised where more is cut than on average, and lowered where less is, in proportion to the rows there (a
 subgradient, with Polyak's step); that drives the bound up. Held, Wolfe and Crowder, "Validation of subgradient
 optimization", Mathematical Programming 6, 1974, is the classic on it.
