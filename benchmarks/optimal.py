@@ -1,8 +1,8 @@
 """The optimal search on Adult: what is proven in which time, how good the first answers are, what nesting saves.
 
 Age is in 15 bins, ordered; the other attributes are ordered (by the alphabet, which suits no search) or sets. `asked`
-is the time in which a proof is wanted. `first` is what the answers cost before the proof begins, against the best known.
-Where one attribute eliminated by itself gets anywhere, `alone` is the time that it takes.
+is the time in which a proof is wanted. `first` is what the answers cost before the proof begins, against the best
+known. Where one attribute eliminated by itself gets anywhere, `alone` is the time that it takes.
 """
 
 from collections.abc import Iterator

@@ -130,7 +130,7 @@ def test_blocks_that_are_left_keep_what_they_are_built_from(problem: tuple[Any, 
     for (depth, value), name in zip(left.steps.tolist(), names, strict=True):
         built[depth] = (*(built[depth - 1] if depth else ()), value)
         assert tuple(sorted(built[depth])) == name
-    assert {members_of(blocks, block) for block in np.flatnonzero(live)} <= {*names}
+    assert {members_of(blocks, block) for block in np.flatnonzero(live).tolist()} <= {*names}
     for value in range(prices.shape[0]) if len(left.firsts) else []:
         group = names[left.firsts[value] : left.firsts[value + 1]]
         assert all(min(name) == value for name in group)

@@ -9,6 +9,7 @@ because they are decided easily: to merge them costs much, and to keep them apar
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -21,6 +22,9 @@ from ringfence.spaces import Space
 
 UNDECIDED = 2
 """The choice at a joint that may be cut (1) or not (0)."""
+
+KEPT = 1 << 14
+"""How many boxes of single recodings are kept: those of good answers come again and again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,7 @@ class Boxes:
         else:
             self.root = self._box((0,) if self._rule is SETS else (space.finest, 0))
 
+    @lru_cache(maxsize=KEPT)  # noqa: B019 - boxes live as long as the search
     def exactly(self, state: Any) -> Box:
         """Return the box of one recoding."""
         table = _table(self.space, state)

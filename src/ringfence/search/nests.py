@@ -27,7 +27,7 @@ MOST_BOXES = 1 << 17
 LARGEST_SET = 8
 """Sets of more values have too many blocks to look at for every node."""
 
-THOROUGH, BRIEF = 30, 4
+THOROUGH, BRIEF = 20, 6
 """How many rounds of prices a node is worth, and how many a probe."""
 
 

@@ -34,7 +34,7 @@ TRIALS, PROBED = 8, 3
 WORTH_A_THREAD = 200_000
 """Probes with fewer steps of work are done one after the other."""
 
-BESIDE = 8
+BESIDE = 16
 """After so many nodes, a better answer is looked for; the more seldom, the longer none was found."""
 
 
