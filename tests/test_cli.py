@@ -759,7 +759,6 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "later",
     [
-        {"data": 'entity = "name"'},
         {"data": 'table = "people"'},
     ],
     ids=str,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringfence.checks import check_available, check_front, check_promise
 from ringfence.errors import DataError, SpecError
 from ringfence.fronts import Frontier, SchemeFrontier
-from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
+from ringfence.jobs import Decider, Diary, Listener, Made, count_rows, reuser, searcher
 from ringfence.release import Release
 from ringfence.spec import Data, Spec
 
@@ -90,22 +90,36 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: b
     from ringfence.publish import check
     from ringfence.sources import as_arrow, like
 
-    original = source if isinstance(source, str | Path) else as_arrow(source)
+    original, traced = source if isinstance(source, str | Path) else as_arrow(source), None
     with Engine(spec.data) as engine:
         if isinstance(original, str | Path) or spec.data.basket_id is not None:
             rows, columns = _opened(engine, original, spec)
-            made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
-            table = like(source, engine.fetch(spread(made.rows, spec, columns)))
+            made = decide(engine, rows, _carried(columns, spec))
+            fetched = engine.fetch(spread(made.rows, spec, [*columns, *whose(spec)]))
+            table, traced = like(source, fetched.drop(whose(spec))), fetched if whose(spec) else None
         else:
-            table, made = _rewrite_in_memory(engine, source, original, spec, decide)
+            table, traced, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
-        before = engine.open(original, spec.data) if spec.has_rings else None
+        before = engine.open(original, spec.data) if spec.needs_original else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
-        verdict = verify(engine, engine.open(table, spec.data), spec, before, values=values)
+        known = None if traced is None else engine.hold(traced)
+        verdict = verify(engine, engine.open(table, spec.data), spec, before, values=values, traced=known)
         check(verdict, made.decision, force=force)
-    kept = original if spec.has_rings else None
+    kept = original if spec.needs_original else None
     sensitive = None if made.sensitive is None else like(source, made.sensitive)
-    return Release(table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive)
+    return Release(
+        table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, traced, sensitive
+    )
+
+
+def whose(spec: Spec) -> list[str]:
+    """Return the column that goes with rows up to their audit and no further: whose they are, where k counts people."""
+    return [] if spec.data.entity is None else [spec.data.entity]
+
+
+def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Return the columns that rows are rewritten with: those that are published, and whose they are."""
+    return [*(name for name in columns if name != spec.data.basket_id), *whose(spec)]
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
@@ -120,8 +134,11 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
 
 def _rewrite_in_memory(
     engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
-) -> tuple[Any, Made]:
-    """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
+) -> "tuple[Any, pa.Table | None, Made]":
+    """Recode a caller's table: the engine sees the columns it needs, the others stay what they are.
+
+    Returned with it, where k counts people: the same as an Arrow table, with whose its rows are.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -136,7 +153,11 @@ def _rewrite_in_memory(
     fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    return assemble(kind, table, columns, positions, fetched.select(made.changed)), made
+    changed = fetched.select(made.changed)
+    traced = None
+    if whose(spec):
+        traced = assemble(table, table, [*columns, *whose(spec)], positions, changed)
+    return assemble(kind, table, columns, positions, changed), traced, made
 
 
 def run(
@@ -162,17 +183,20 @@ def run(
     source = _located(None, spec)
     with Engine(spec.data) as engine:
         rows, columns = _opened(engine, source, spec)
-        made = searcher(spec, diary)(engine, rows, [name for name in columns if name != spec.data.basket_id])
+        made = searcher(spec, diary)(engine, rows, _carried(columns, spec))
+        # Which rows go where may be left to chance: what is traced must be what is written.
+        traced = engine.keep(made.rows) if whose(spec) else None
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            spread(made.rows, spec, columns),
+            spread(made.rows, spec, columns) if traced is None else traced.drop(*whose(spec)),
             made.decision,
             spec,
             made.census,
             Path(folder),
             file_format=_format_of(source, spec),
-            original=rows if spec.has_rings else None,
+            original=rows if spec.needs_original else None,
+            traced=traced,
             force=force,
             log=diary.lines,
             report=report,
@@ -180,9 +204,12 @@ def run(
             baskets=made.baskets,
             sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
         )
-    kept = source if spec.has_rings else None
+        people = None if traced is None else engine.fetch(traced)
+    kept = source if spec.needs_original else None
     sensitive = None if made.sensitive is None else beside(path)
-    return Release(path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive)
+    return Release(
+        path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, people, sensitive
+    )
 
 
 def _format_of(source: Path, spec: Spec) -> str:
@@ -202,8 +229,16 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
 
     release = apply(plan, source, unknown=unknown)
     with Engine(release.spec.data) as engine:
-        rows = engine.open(release.table, release.spec.data)
-        write_audited(engine, rows, release.decision, release.spec, target)
+        data = release.spec.data
+        write_audited(
+            engine,
+            engine.open(release.table, data),
+            release.decision,
+            release.spec,
+            target,
+            original=None if release.original is None else engine.open(release.original, data),
+            traced=None if release.traced is None else engine.hold(release.traced),
+        )
     return replace(release, table=target)
 
 
@@ -216,7 +251,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
     one, as the method `optimal` would. `source` is as for `anonymize`.
     """
-    from ringfence.census import counted_columns, take_census
+    from ringfence.census import take_census
     from ringfence.engine import ROWS, Engine, check_columns
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
@@ -231,7 +266,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         diary("counting the rows")
         rows = engine.open(_located(source, spec), spec.data)
         check_columns(rows.columns, spec)
-        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     watch = Watch(spec.method.time_limit, diary.tell)
     if freer:
@@ -270,11 +305,12 @@ def audit(
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
     must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
     made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
-    k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
-    rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
-    minimality, corruption, items, and intersection with an `other` release of the same table. A release of the method
-    `anatomy` is two tables: `sensitive` is the second, by default the file of that name beside the first.
+    without it, and neither can k where it counts people (`data.entity`): see `Verdict.unjudged`. With a table of the
+    `population` that the rows come from, `verdict.risk` has what a journalist gets, and k-map and presence are judged.
+    `corrupted` asks what is left to guess for an adversary who knows whose that many rows are. `attacks` are carried
+    out with the original at hand: "all", or some of linkage, homogeneity, background, minimality, corruption, items,
+    and intersection with an `other` release of the same table. A release of the method `anatomy` is two tables:
+    `sensitive` is the second, by default the file of that name beside the first.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released

@@ -177,7 +177,7 @@ def audit(
     else:
         print(verdict)
     if not verdict.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(1 if verdict.findings else 2)
 
 
 @app.command()

@@ -120,6 +120,15 @@ class Engine:
         with self._reading():
             return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
 
+    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
+        """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
+        placed = rows.select(rows[name], ibis.row_number().over().name(PLACE))
+        gaps = placed.filter(placed[name].isnull())
+        with self._reading():
+            found = self._fetch(gaps.aggregate([gaps.count().name(ROWS), gaps[PLACE].min().name(PLACE)]))
+        first = found[PLACE][0].as_py()
+        return found[ROWS][0].as_py(), 0 if first is None else first + 1
+
     def recode(self, rows: ibis.Table, plan: Rewrite, columns: Sequence[str]) -> ibis.Table:
         """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
 
@@ -352,18 +361,18 @@ def as_released(data: Data) -> Data:
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """Check the columns of the data against the specification; return those that are published, in their order.
 
-    The basket's number in a long table is one of them, whatever its role: it is published anew. A sensitive attribute
-    that is published by the bucket, in a table of its own, is not.
+    The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
+    (`data.entity`) is not, and neither is a sensitive attribute that is published by the bucket, in a table of its own.
     """
-    basket = spec.data.basket_id
-    require_columns(columns, [*spec.attributes, *([] if basket is None else [basket])])
-    unlisted = [name for name in columns if name not in spec.attributes and name != basket]
+    basket, entity = spec.data.basket_id, spec.data.entity
+    require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
+    unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
             f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
             " or set data.unlisted to 'drop' or 'publish'"
         )
-    hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
+    hidden = {*spec.of_role("identifier"), entity, *(unlisted if spec.data.unlisted == "drop" else ())}
     if spec.has_buckets:
         _refuse_taken(columns, spec)
         hidden |= set(spec.of_role("sensitive"))

@@ -66,6 +66,24 @@ Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
 """Counts rows, decides, and describes the release with these columns."""
 
 
+def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
+    """Count the combinations that a census is taken of. A row that is nobody's is refused, unless such rows go.
+
+    It could be counted as a person of its own only by counting somebody twice who has other rows.
+    """
+    from ringfence.census import counted_columns
+
+    entity = spec.data.entity
+    if entity is not None and spec.data.missing != "suppress":
+        nobodys, first = engine.missing(rows, entity)
+        if nobodys:
+            raise DataError(
+                f"data.entity = {entity!r} has no value in {nobodys:,} rows, first in row {first:,}: whose are they?"
+                " Say so, or set data.missing = 'suppress' to leave such rows out"
+            )
+    return engine.count(rows, counted_columns(spec))
+
+
 def searcher(spec: Spec, diary: Diary) -> Decider:
     """Decide by the method that a specification asks for; then on baskets, if rows have them."""
 
@@ -80,7 +98,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.anatomy_plan import AnatomyPlan, deal, sensitive_table
-        from ringfence.census import counted_columns, take_census
+        from ringfence.census import take_census
         from ringfence.engine import BUCKET, ROWS
         from ringfence.group_plan import GroupPlan, regrouping
         from ringfence.kernels.secret import new_stream, secret_key
@@ -90,7 +108,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         from ringfence.search.progress import Watch
 
         diary("counting the rows")
-        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
@@ -142,13 +160,11 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
     """Decide by a plan that there is."""
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census import counted_columns
         from ringfence.engine import ROWS
         from ringfence.plan import rewrite
         from ringfence.search.reuse import reuse_plan
 
-        counted = engine.count(rows, counted_columns(spec))
-        reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
+        reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
         changes = rewrite(reused.decision.recoding, reused.census, reused.unknown)
         return _made(engine, rows, columns, reused.decision, changes, reused.census)
 

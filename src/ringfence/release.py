@@ -37,6 +37,8 @@ class Release:
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
     """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
+    traced: "pa.Table | None" = field(default=None, repr=False)
+    """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
 
@@ -135,6 +137,7 @@ class Release:
                 Path(folder),
                 file_format=file_format,
                 original=None if self.original is None else engine.open(self.original, self.spec.data),
+                traced=None if self.traced is None else engine.hold(self.traced),
                 log=self.log,
                 report=report,
                 plots=plots,

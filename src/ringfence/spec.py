@@ -169,6 +169,11 @@ class Spec(Part):
         return self.method.name == "ring" and not self.method.homogeneous
 
     @property
+    def needs_original(self) -> bool:
+        """Whether a release can be judged only beside what it was made from."""
+        return self.has_rings or self.data.entity is not None
+
+    @property
     def has_buckets(self) -> bool:
         """Whether two tables are published: rows with the number of a bucket, and the sensitive values of each."""
         return self.method.name == "anatomy"

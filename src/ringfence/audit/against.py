@@ -74,7 +74,8 @@ def read_linked(
 
 def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
-    for name in [*spec.of_role("quasi"), *needed(spec)] if spec.data.missing == "suppress" else ():
+    looked_at = [*spec.of_role("quasi"), *needed(spec), *([] if spec.data.entity is None else [spec.data.entity])]
+    for name in looked_at if spec.data.missing == "suppress" else ():
         if name in original.columns:
             original = original.filter(original[name].notnull())
     return original

@@ -19,6 +19,7 @@ from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
+from ringfence.audit.people import NOT_SEEN, Crowd, possible_crowd, require_people, told_crowd
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
@@ -43,6 +44,7 @@ class _Evidence:
     findings: list[Finding] = field(default_factory=list)
     measured: dict[str, int | float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
 
     def add(self, findings: Iterable[Finding | None], measured: Mapping[str, int | float] | None = None) -> None:
         """Add what is wrong and what was measured."""
@@ -61,6 +63,7 @@ def verify(
     corrupted: int = 0,
     attacks: Sequence[str] = (),
     values: ibis.Table | None = None,
+    traced: ibis.Table | None = None,
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -75,12 +78,17 @@ def verify(
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
     by themselves: `values` is the second, with the sensitive values of each bucket.
+
+    Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
+    which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
+    rows of the release with the column `data.entity`, and is believed only as far as it can be traced back. What could
+    not be judged is said in `Verdict.unjudged`.
     """
     if spec.has_buckets:
         beside = any(each is not None for each in (original, population, other))
         return _judge_two(engine, rows, values, spec, alone=not (beside or corrupted or attacks))
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
-    _refuse_unjudged(spec, original is not None, population is not None, corrupted)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
     attacks = _chosen(attacks, spec, original is not None, other is not None)
     guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
@@ -100,10 +108,13 @@ def verify(
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
     shown = rows.drop(*items)
-    linked, matches = None, None
+    linked, matches, crowd = None, None, None
     if original is not None:
         known = _beside(engine, original, spec)
-        linked, matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted, bool(attacks))
+        whose = shown if traced is None else traced
+        linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
+    if spec.data.entity is not None:
+        crowd = _judge_people(evidence, engine, shown, traced, original, released, spec)
     fits = (
         None
         if population is None
@@ -117,7 +128,7 @@ def verify(
         evidence.measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
-    risk = _risk(released, spec, matches, fits, size) if quasi else None
+    risk = _risk(released, spec, matches, fits, size, crowd) if quasi else None
     verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
     if not attacks:
         return verdict
@@ -191,7 +202,13 @@ def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: boo
     evidence.measured["masked"] = int(released.rows[released.masked].sum())
     evidence.measured["missing"] = int(released.rows[released.incomplete].sum())
     return Verdict(
-        not findings, evidence.measured, findings, () if rings else _smallest(released), tuple(evidence.notes), risk
+        not findings and not evidence.unjudged,
+        evidence.measured,
+        findings,
+        () if rings else _smallest(released),
+        tuple(evidence.notes),
+        risk,
+        unjudged=tuple(evidence.unjudged),
     )
 
 
@@ -226,11 +243,54 @@ def _judge_original(
     return linked, matches
 
 
+def _judge_people(
+    evidence: _Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    traced: ibis.Table | None,
+    original: ibis.Table | None,
+    released: Released,
+    spec: Spec,
+) -> Crowd | None:
+    """Judge k by people; return what is known of them. Until it is known, k stands for nothing, and rows for rows."""
+    k, entity = spec.privacy.k or 1, spec.data.entity or ""
+    evidence.measured["k_rows"] = evidence.measured.pop("k")
+    if original is None:
+        evidence.unjudged.append(NOT_SEEN.format(entity=entity))
+        return None
+    original = require_people(original, engine, spec)
+    if traced is not None:
+        findings, crowd = told_crowd(engine, traced, released, spec)
+        evidence.add(findings)
+    else:
+        found = possible_crowd(engine, rows, original, read_linked(engine, rows, original, spec), released, spec)
+        if found is None:  # and it has been found out that it cannot be traced back
+            return None
+        crowd = found
+    evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
+    evidence.add(crowd.findings(released, k), crowd.measured)
+    evidence.unjudged += crowd.unjudged(k)
+    return crowd
+
+
 def _risk(
-    released: Released, spec: Spec, matches: Matches | None, fits: Fits | None, size: float | None
+    released: Released,
+    spec: Spec,
+    matches: Matches | None,
+    fits: Fits | None,
+    size: float | None,
+    crowd: Crowd | None,
 ) -> Risk | None:
-    """Measure risk by classes; where there are none, by the largest k that holds for each row."""
+    """Measure risk by classes; where there are none, by the largest k that holds for each row.
+
+    Where k counts people, the people of classes take the place of their rows; where they are not known, nobody can say.
+    """
     rows, people = released.sizes, None if fits is None else fits.people
+    if spec.data.entity is not None:
+        if crowd is None or crowd.pairs is None:
+            return None
+        firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
+        return measure_risk(crowd.least, crowd.least, firsts, spec.privacy.k or 1, members=crowd.pairs[:2])
     if not has_rings(spec):
         firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
         return measure_risk(rows, rows, firsts, spec.privacy.k or 1, population=people, population_size=size)
@@ -274,10 +334,13 @@ def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> Bask
     return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
 
 
-def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:
+def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
-    if spec.data.entity is not None:
-        raise SpecError(f"data.entity = {spec.data.entity!r} cannot be judged yet; leave it out to judge what can be")
+    if spec.data.entity is not None and (has_population or corrupted or attacked):
+        raise SpecError(
+            f"data.entity = {spec.data.entity!r}: populations, known rows and attacks are judged row by row, and would"
+            " make too little of people who have several; leave them out, or leave data.entity out to judge rows"
+        )
     for key in ("k_map", "presence"):
         if getattr(spec.privacy, key) is not None and not has_population:
             raise DataError(f"privacy.{key} could not be judged: it needs a table of the population")

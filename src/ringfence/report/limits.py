@@ -29,6 +29,13 @@ def promises(spec: Spec) -> Iterator[Point]:
     privacy = spec.privacy
     if spec.has_rings:
         yield from _of_rings(spec)
+    elif privacy.k is not None and spec.data.entity is not None:
+        yield Point(
+            "k-anonymity of people",
+            f"Every class has rows of at least {privacy.k:,} different people, told apart by “{spec.data.entity}”. So"
+            f" whoever knows all quasi-identifiers of a person's row finds rows of at least {privacy.k:,} people that"
+            " fit, or none. This is about which row is whose; it says nothing about what these rows have in common.",
+        )
     elif privacy.k is not None and spec.of_role("quasi"):
         yield Point(
             "k-anonymity",
@@ -127,10 +134,17 @@ def limits(
         "Every promise is about this release alone. Two releases about the same people can be combined.",
     )
     yield Point("Presence", "Nothing hides that somebody is in the table at all.")
-    yield Point(
-        "Several rows of one person",
-        f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
-    )
+    if spec.data.entity is None:
+        yield Point(
+            "Several rows of one person",
+            f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
+        )
+    else:
+        yield Point(
+            "Who has many rows",
+            "Of a class with the rows of k people, most may be one person's; a row taken at random is then likely to be"
+            " theirs. And whoever knows several rows of a person knows several classes that they are in.",
+        )
     yield Point(
         "The whole population",
         "What the release teaches about people of a kind holds for those of them who are not in it, too.",

@@ -91,8 +91,11 @@ def published(census: Census, plan: GlobalPlan | GroupPlan | RingPlan) -> Publis
 
 
 def others(census: Census) -> list[Sensitive]:
-    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are."""
-    return [part for part in census.sensitive if part.name not in census.names]
+    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are.
+
+    The people are not: whose a row is, is published nowhere.
+    """
+    return [part for part in census.sensitive if part.name not in (*census.names, census.entity)]
 
 
 def _grouped(census: Census, plan: GroupPlan) -> Published:

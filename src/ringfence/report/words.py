@@ -94,8 +94,10 @@ def _found(letter: str, value: float | None) -> str:
 
 
 def _k(spec: Spec, verdict: Verdict) -> Kept:
-    k = int(verdict.measured["k"])
+    k = int(verdict.measured.get("k", 0))
     asked = "nothing" if spec.privacy.k is None else f"k = {spec.privacy.k:,}"
+    if spec.data.entity is not None:
+        return _people(asked, k, verdict)
     if spec.has_rings:
         meaning = (
             f"Whoever knows all quasi-identifiers of everybody, and how the release was made, finds {k:,} rows for a"
@@ -111,6 +113,18 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
             " one."
         )
     return Kept(asked, _found("k", k), meaning)
+
+
+def _people(asked: str, k: int, verdict: Verdict) -> Kept:
+    if k <= 1:
+        return Kept(f"{asked} people", _found("k", k), "Some classes have the rows of one person alone.")
+    share = verdict.measured.get("largest_share")
+    most = "" if share is None else f" At most {share:.0%} of the rows of a class are one person's."
+    meaning = (
+        f"Every class has rows of at least {k:,} different people. Whoever knows all quasi-identifiers of a person's"
+        f" row finds rows of at least {k:,} people that fit, or none.{most}"
+    )
+    return Kept(f"{asked} people", f"{_found('k', k)} people", meaning)
 
 
 def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:

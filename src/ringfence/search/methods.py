@@ -39,6 +39,9 @@ from ringfence.search.ring_diversity import ring_width, rings_as_printed, rings_
 from ringfence.spaces import Space
 from ringfence.spec import Diversity, Spec
 
+MOST = 2**31 - 1
+"""More people than this are not told apart: their numbers have 32 bits."""
+
 Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
 
 
@@ -130,7 +133,9 @@ def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG0
 def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
     """Clusters of rows within boundaries, with p different values of every sensitive attribute."""
     least = [least_values(spec, part.name) for part in census.sensitive]
-    given = [spec.attributes[part.name].diversity_weight for part in census.sensitive]
+    given = [
+        None if part.name == census.entity else spec.attributes[part.name].diversity_weight for part in census.sensitive
+    ]
     found = cluster(
         census,
         k=spec.privacy.k or 1,
@@ -289,7 +294,9 @@ def _anatomy(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG
 
 
 def least_values(spec: Spec, name: str) -> int:
-    """Return how many different values of a sensitive attribute a class must have."""
+    """Return how many different values of a sensitive attribute a class must have; of the people, k."""
+    if name == spec.data.entity:
+        return min(spec.privacy.k or 1, MOST)
     asked = [int(part.value) for part in spec.diversities() if part.of == name]
     return max([1, *asked, *([spec.privacy.p] if spec.privacy.p and name in spec.of_role("sensitive") else [])])
 
