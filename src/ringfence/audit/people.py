@@ -233,7 +233,7 @@ def _owners(
     quasi = spec.of_role("quasi")
     kept = [name for name in rows.columns if name in original.columns and name not in quasi]
     ours = engine.count(rows, [*quasi, *kept])
-    theirs = engine.count(original, [*quasi, *kept, spec.data.entity or ""])
+    theirs = engine.count(original, list(dict.fromkeys([*quasi, *kept, spec.data.entity or ""])))
     _, side = read_sides(ours, theirs, quasi, kept, spec, ROWS, whose=spec.data.entity)
     assert side.whose is not None
     keys = [np.stack([*(column.codes for column in each.quasi), each.kept], axis=1) for each in (linked.original, side)]
