@@ -78,6 +78,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
+    if spec.data.composite:
+        raise SpecError("data.composite = true: which people are published was decided on the rows of the plan's own")
     diary = Diary(None)
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
@@ -114,7 +116,11 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: b
 
 def whose(spec: Spec) -> list[str]:
     """Return the column that goes with rows up to their audit and no further: whose they are, where k counts people."""
-    return [] if spec.data.entity is None else [spec.data.entity]
+    from ringfence.sources import WHOSE
+
+    if spec.data.entity is None:
+        return []
+    return [WHOSE] if spec.data.composite else [spec.data.entity]
 
 
 def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
@@ -149,14 +155,16 @@ def _rewrite_in_memory(
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items")])
+    pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items"), *pseudonym])
     fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
     changed = fetched.select(made.changed)
     traced = None
-    if whose(spec):
-        traced = assemble(table, table, [*columns, *whose(spec)], positions, changed)
+    if spec.data.entity is not None:
+        traced = assemble(table, table, columns, positions, changed)
+        traced = traced.append_column(whose(spec)[0], table[spec.data.entity].take(pa.array(positions)))
     return assemble(kind, table, columns, positions, changed), traced, made
 
 

@@ -77,6 +77,7 @@ class Census:
     `joint` says which values of the sensitive attributes occur together. `incomplete` counts rows that `missing =
     "suppress"` took out; they are in no other figure. Where rows have an `entity`, the people are counted as the values
     of one more sensitive attribute of that name, the last: how many people a class has is how many of them it has.
+    Where people are suppressed with all their rows, tuples stand once for those who are (`lost`) and once for others.
     """
 
     quasi: tuple[Quasi, ...]
@@ -86,6 +87,7 @@ class Census:
     sensitive: tuple[Sensitive, ...] = ()
     incomplete: int = 0
     entity: str | None = None
+    lost: npt.NDArray[np.bool_] | None = None
 
     @property
     def rows(self) -> int:

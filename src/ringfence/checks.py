@@ -59,6 +59,8 @@ def check_promise(spec: Spec, *, promised: bool = True) -> None:
         _check_anatomy(spec)
     if spec.data.entity is not None:
         _check_entity(spec, spec.data.entity, promised=promised)
+    if spec.data.composite:
+        _check_composite(spec)
 
 
 def _check_entity(spec: Spec, entity: str, *, promised: bool) -> None:
@@ -90,8 +92,24 @@ def _check_entity(spec: Spec, entity: str, *, promised: bool) -> None:
             )
 
 
+def _check_composite(spec: Spec) -> None:
+    """Refuse what cannot be promised of all rows of a person together."""
+    method, key = spec.method, "data.composite = true"
+    if spec.data.entity is None:
+        raise SpecError(f"{key} needs data.entity: the column that says whose a row is")
+    freer = [name for name in spec.of_role("quasi") if method.name == "optimal" and spec.scheme_of(name) != "level"]
+    if method.name not in RECODING or freer:
+        found = f"the scheme of {freer[0]!r} is {spec.scheme_of(freer[0])!r}" if freer else f"not {method.name!r}"
+        raise SpecError(f"{key} is for the methods optimal, with the scheme level, and levels; {found}")
+    for name, asked in (("privacy.t", spec.privacy.t is not None), ("method.keep_suppressed", method.keep_suppressed)):
+        if asked:
+            raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
+
+
 def check_front(spec: Spec, freer: list[str]) -> None:
     """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.data.composite:
+        raise SpecError("data.composite = true: a front is over classes of rows; leave it out to count people in these")
     if spec.method.name != "optimal":
         raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
     if not freer and spec.frontier.k is not None:

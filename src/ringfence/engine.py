@@ -32,6 +32,7 @@ from ringfence.sources import (
     ROWS,
     SHARE,
     TURN,
+    WHOSE,
     as_arrow,
     csv_columns,
     read_ipc,
@@ -40,7 +41,17 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data, Spec
 
-__all__ = ["BUCKET", "COUNT", "ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
+__all__ = [
+    "BUCKET",
+    "COUNT",
+    "ROWS",
+    "WHOSE",
+    "Engine",
+    "as_released",
+    "check_columns",
+    "numbered",
+    "require_columns",
+]
 
 MASK = "*"
 
@@ -133,8 +144,13 @@ class Engine:
         """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
 
         Each relabelled column is joined with its small table of labels. Suppressed classes are those whose published
-        labels are on the plan's list.
+        labels are on the plan's list. Where rows of a person stay together, whose they are becomes a number drawn at
+        random, and `WHOSE` may be one of the columns: whose they truly are.
         """
+        if plan.together is not None:
+            gone = self._register(pa.table({RAW: plan.together.gone}))
+            rows = rows.anti_join(gone, [rows[plan.together.entity] == gone[RAW]])
+            rows = _with(rows, {WHOSE: rows[plan.together.entity]})
         for name in plan.complete:
             rows = rows.filter(rows[name].notnull())
         for name, values in plan.unknown.items():
@@ -145,6 +161,8 @@ class Engine:
                 rows = _with(rows, {name: ibis.literal(relabel.everything)})
             else:
                 rows = self._relabel(rows, name, relabel)
+        if plan.together is not None:
+            rows = _pseudonymous(rows, plan.together.entity)
         return _shuffled(self._suppress(rows.select(*columns), plan))
 
     def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
@@ -324,6 +342,13 @@ def numbered(rows: ibis.Table, name: str) -> ibis.Table:
     return placed.mutate(number.name(name)).drop(PLACE)
 
 
+def _pseudonymous(rows: ibis.Table, name: str) -> ibis.Table:
+    """Return rows with a number drawn at random for each value of a column, in its place."""
+    people = numbered(rows.select(rows[name].name(RAW)).distinct(), LABEL)
+    joined = rows.inner_join(people, [rows[name] == people[RAW]])
+    return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
+
+
 def _shuffled(rows: ibis.Table) -> ibis.Table:
     """Return rows in a random order: that of the input must not show."""
     placed = rows.mutate(ibis.row_number().over().name(PLACE))
@@ -362,7 +387,8 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """Check the columns of the data against the specification; return those that are published, in their order.
 
     The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
-    (`data.entity`) is not, and neither is a sensitive attribute that is published by the bucket, in a table of its own.
+    (`data.entity`) is not, unless it is published anew as well (`data.composite`), and neither is a sensitive attribute
+    that is published by the bucket, in a table of its own.
     """
     basket, entity = spec.data.basket_id, spec.data.entity
     require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
@@ -373,6 +399,8 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
             " or set data.unlisted to 'drop' or 'publish'"
         )
     hidden = {*spec.of_role("identifier"), entity, *(unlisted if spec.data.unlisted == "drop" else ())}
+    if spec.data.composite:
+        hidden.discard(entity)
     if spec.has_buckets:
         _refuse_taken(columns, spec)
         hidden |= set(spec.of_role("sensitive"))

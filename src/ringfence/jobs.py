@@ -5,7 +5,7 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.errors import DataError
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan, Rewrite
+    from ringfence.plan import GlobalPlan, Rewrite, Together
+    from ringfence.search.composites import Composed
     from ringfence.search.methods import Decision
 
 MOST_VALUES = 2_000
@@ -104,6 +105,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         from ringfence.kernels.secret import new_stream, secret_key
         from ringfence.plan import rewrite
         from ringfence.ring_plan import RingPlan
+        from ringfence.search.composites import compose
         from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
 
@@ -122,9 +124,23 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
             dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
             return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
         changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
+        if decision.composed is not None:
+            changes = replace(changes, together=_together(decision.composed, census))
+            evidence = compose(evidence, spec, decision.composed.recodings).census
         return _made(engine, rows, columns, decision, changes, evidence)
 
     return decide_on
+
+
+def _together(composed: "Composed", census: "Census") -> "Together":
+    """Return whose rows all go, as the data names them."""
+    import numpy as np
+    import pyarrow as pa
+
+    from ringfence.plan import Together
+
+    people = census.sensitive[census.people or 0]
+    return Together(people.name, people.raw.filter(pa.array(np.isin(people.raw_leaves, composed.people))))
 
 
 def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
@@ -180,6 +196,7 @@ def _made(
     census: "Census",
 ) -> Made:
     changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
+    changed += [] if changes.together is None else [changes.together.entity]
     return Made(engine.recode(rows, changes, columns), changed, decision, census)
 
 

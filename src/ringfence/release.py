@@ -106,6 +106,8 @@ class Release:
 
         if self.item_plan is not None and self.item_plan is self.plan:
             return self.item_plan.explain()
+        if self.spec.data.composite:
+            raise SpecError("data.composite = true: people are suppressed for all their rows, not for a boundary")
         if self.spec.has_buckets:
             return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]

@@ -29,11 +29,13 @@ def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
 
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
     """Find columns that must not be published: identifiers, and those that were given no role."""
-    identifiers = [name for name in columns if name in (*spec.of_role("identifier"), spec.data.entity)]
+    entity = spec.data.entity
+    identifiers = [name for name in columns if name in (*spec.of_role("identifier"), entity)]
+    identifiers = [name for name in identifiers if name != spec.pseudonym]
     if identifiers:
         message = f"the release still has identifiers: {listed(map(repr, identifiers))}; remove them"
         yield Finding("identifier", message, total, {})
-    unlisted = [name for name in columns if name not in spec.attributes and name not in identifiers]
+    unlisted = [name for name in columns if name not in (*spec.attributes, entity)]
     if unlisted and spec.data.unlisted != "publish":
         message = (
             f"the release has columns without a role: {listed(map(repr, unlisted))};"

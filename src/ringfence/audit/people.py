@@ -112,17 +112,17 @@ def told_crowd(engine: Engine, traced: ibis.Table, released: Released, spec: Spe
     quasi = [column.name for column in released.quasi]
     counted = engine.count(traced, list(dict.fromkeys([*quasi, *sensitive, entity])))
     told = read_released(counted, ROWS, quasi, sensitive, spec)
-    people = _numbered(counted, entity)
+    people = numbered(counted, entity)
     findings = []
-    if _contents(told) != _contents(released):
+    if contents(told) != contents(released):
         message = "the rows that people were counted in are not those of the release"
         findings.append(Finding("original", message, int(released.rows.sum()), {}))
-    pairs = _summed(told.class_of, people, told.rows)
+    pairs = summed(told.class_of, people, told.rows)
     found = np.bincount(pairs[0], minlength=len(told.sizes))
     return findings, Crowd(found, found, pairs)
 
 
-def _contents(released: Released) -> list[tuple[str, bytes]]:
+def contents(released: Released) -> list[tuple[str, bytes]]:
     """Return what a release says, in a form that is the same for all that say the same."""
     columns = [*released.quasi, *released.sensitive.values()]
     codes = np.stack([released.class_of, *(column.codes for column in columns)], axis=1)
@@ -131,13 +131,13 @@ def _contents(released: Released) -> list[tuple[str, bytes]]:
     return [*((column.name, repr(column.labels).encode()) for column in columns), ("", np.c_[distinct, rows].tobytes())]
 
 
-def _numbered(counted: pa.Table, name: str) -> Longs:
+def numbered(counted: pa.Table, name: str) -> Longs:
     """Return a number for each value of a column; values are told apart exactly as they stand."""
     encoded = counted[name].combine_chunks().dictionary_encode()
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _summed(first: Longs, second: Longs, rows: Longs) -> tuple[Longs, Longs, Longs]:
+def summed(first: Longs, second: Longs, rows: Longs) -> tuple[Longs, Longs, Longs]:
     """Add up the rows of equal pairs; return the distinct pairs, sorted, and their rows."""
     span = int(second.max(initial=0)) + 1
     packed, which = np.unique(first * span + second, return_inverse=True)
@@ -164,7 +164,7 @@ def possible_crowd(
     nodes, people, owned = _owners(engine, rows, original, linked, spec)
     certain = _certain(graph, classes)
     count = len(released.sizes)
-    homes, combinations, _ = _summed(classes[graph.left], graph.right, np.ones(len(graph.left), np.int64))
+    homes, combinations, _ = summed(classes[graph.left], graph.right, np.ones(len(graph.left), np.int64))
     # The people of each pair of a class and a combination that may be in it.
     starts, stops = np.searchsorted(nodes, combinations), np.searchsorted(nodes, combinations, side="right")
     places = runs(starts, stops - starts)
@@ -241,4 +241,4 @@ def _owners(
     known, asked = np.split(number.reshape(-1), [len(keys[0])])
     first = np.full(len(number), -1)
     first[known[::-1]] = np.arange(len(known))[::-1]
-    return _summed(first[asked], side.whose, side.rows)
+    return summed(first[asked], side.whose, side.rows)

@@ -106,7 +106,8 @@ class Verdict:
     tables (method `anatomy`), there are l, rows and buckets: l is the largest for which no value has more than one in l
     of a bucket's rows; there is no k. Where k counts people (`data.entity`), k are the people of the class that has the
     fewest, where that is not certain from k to "k_most", and only known beside the original; "k_rows" are the rows of
-    the smallest class, "largest_share" is the largest share of a class's rows that are one person's.
+    the smallest class, "largest_share" is the largest share of a class's rows that are one person's. Where a person's
+    rows stay together (`data.composite`), k are the people that have the rarest record, of "people" in all.
     """
 
     ok: bool

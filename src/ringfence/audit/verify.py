@@ -15,6 +15,7 @@ from ringfence.audit.anatomy import verify_anatomy
 from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
 from ringfence.audit.attacks import items as attack_items
 from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
+from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_findings
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
@@ -27,7 +28,7 @@ from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
-from ringfence.engine import ROWS, Engine
+from ringfence.engine import ROWS, WHOSE, Engine
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
 
@@ -93,7 +94,8 @@ def verify(
     guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
-    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
+    pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
+    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket, *pseudonym])
     columns: list[str] = [name for name in rows.columns if name not in basket]
     rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
@@ -107,14 +109,12 @@ def verify(
     if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
-    shown = rows.drop(*items)
-    linked, matches, crowd = None, None, None
+    shown = rows.drop(*items, *pseudonym)
+    linked, matches = None, None
     if original is not None:
-        known = _beside(engine, original, spec)
-        whose = shown if traced is None else traced
+        known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
         linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
-    if spec.data.entity is not None:
-        crowd = _judge_people(evidence, engine, shown, traced, original, released, spec)
+    crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
         None
         if population is None
@@ -243,6 +243,13 @@ def _judge_original(
     return linked, matches
 
 
+def _with_people(rows: ibis.Table, traced: ibis.Table | None, spec: Spec) -> ibis.Table:
+    """Return the rows of a release with whose they truly are, as the original has it, where that is known."""
+    if traced is None or spec.pseudonym is None:
+        return rows if traced is None else traced
+    return traced.drop(spec.pseudonym).rename({spec.pseudonym: WHOSE})
+
+
 def _judge_people(
     evidence: _Evidence,
     engine: Engine,
@@ -251,10 +258,17 @@ def _judge_people(
     original: ibis.Table | None,
     released: Released,
     spec: Spec,
-) -> Crowd | None:
-    """Judge k by people; return what is known of them. Until it is known, k stands for nothing, and rows for rows."""
-    k, entity = spec.privacy.k or 1, spec.data.entity or ""
+) -> Crowd | Records | None:
+    """Judge k by people, where it counts them; return what is known of them.
+
+    Until it is known, k stands for nothing, and rows for rows.
+    """
+    if spec.data.entity is None:
+        return None
+    k, entity = spec.privacy.k or 1, spec.data.entity
     evidence.measured["k_rows"] = evidence.measured.pop("k")
+    if spec.pseudonym is not None:
+        return _judge_records(evidence, engine, rows, traced, released, spec)
     if original is None:
         evidence.unjudged.append(NOT_SEEN.format(entity=entity))
         return None
@@ -273,19 +287,45 @@ def _judge_people(
     return crowd
 
 
+def _judge_records(
+    evidence: _Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    traced: ibis.Table | None,
+    released: Released,
+    spec: Spec,
+) -> Records:
+    """Judge k by people all of whose rows stay together under a pseudonym."""
+    records, entity = read_records(engine, rows, spec), spec.pseudonym or ""
+    evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
+    fewest = int(records.sharing.min()) if len(records.sharing) else 0
+    evidence.add(
+        records.findings(released, spec.privacy.k or 1, entity),
+        {"k": fewest, "people": len(records.sharing)},
+    )
+    if traced is None:
+        evidence.notes.append(PSEUDONYMS.format(entity=entity))
+    else:
+        evidence.add(trace_findings(engine, traced, rows, spec))
+    return records
+
+
 def _risk(
     released: Released,
     spec: Spec,
     matches: Matches | None,
     fits: Fits | None,
     size: float | None,
-    crowd: Crowd | None,
+    crowd: Crowd | Records | None,
 ) -> Risk | None:
     """Measure risk by classes; where there are none, by the largest k that holds for each row.
 
     Where k counts people, the people of classes take the place of their rows; where they are not known, nobody can say.
     """
     rows, people = released.sizes, None if fits is None else fits.people
+    if isinstance(crowd, Records):
+        alone = np.arange(len(crowd.sharing))
+        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.privacy.k or 1, members=(alone, alone))
     if spec.data.entity is not None:
         if crowd is None or crowd.pairs is None:
             return None

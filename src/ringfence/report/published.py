@@ -130,6 +130,7 @@ def _recoded(census: Census, plan: GlobalPlan) -> Published:
     _, example = np.unique(home, return_index=True)
     gone = {*plan.suppressed}
     fails = np.array([tuple(leaves) in gone for leaves in coarse[example].tolist()], np.bool_)[home]
+    fails |= False if census.lost is None else census.lost
     kept = np.arange(len(coarse)) if plan.masked else np.flatnonzero(~fails)
     masked = fails[kept]
     shown, losses = [], []

@@ -27,6 +27,7 @@ from ringfence.search.anatomy import anatomize
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.composites import Composed, compose, search_composites
 from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
@@ -56,6 +57,8 @@ class Decision:
     search: SearchResult | None
     metrics: dict[str, float]
     basket: BasketDecision | None = None
+    composed: Composed | None = None
+    """Whose rows are suppressed, where those of a person stay together."""
 
     def with_baskets(self, basket: BasketDecision) -> "Decision":
         """Return the decision on rows together with that on their baskets."""
@@ -81,6 +84,10 @@ def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
 
 def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     """The cheapest recoding of a scheme, proven."""
+    if spec.data.composite:
+        limit = row_limit(spec, census.rows)
+        levels, result = search_composites(census, spec, limit=limit, watch=watch)
+        return composite_decision(census, spec, levels, result)
     return best_recodings(census, spec, watch)[0]
 
 
@@ -126,8 +133,31 @@ def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG0
         if chosen.get(name, 0) > height:
             raise SpecError(f"method.levels.{name} = {chosen[name]} is above the hierarchy; allowed: 0 to {height}")
     levels = [chosen.get(name, 0) for name in census.names]
+    if spec.data.composite:
+        return composite_decision(census, spec, levels, None)
     recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(census.quasi, levels, strict=True)]
     return decision_for(census, spec, promise(spec, census), levels, recodings, None)
+
+
+def composite_decision(census: Census, spec: Spec, levels: Sequence[int], result: SearchResult | None) -> Decision:
+    """Publish at some levels all rows of the people whose records enough others share."""
+    recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(census.quasi, levels, strict=True)]
+    composed, limit = compose(census, spec, recodings), row_limit(spec, census.rows)
+    if composed.suppressed > limit or composed.suppressed == census.rows:
+        raise Unsatisfiable(
+            f"for all rows of a person together to be those of k = {spec.privacy.k} people at these levels,"
+            f" {composed.suppressed} of {census.rows} rows would have to be suppressed, and at most"
+            f" {min(limit, census.rows - 1)} may be"
+        )
+    plan = GlobalPlan(
+        columns={q.name: column_plan(j, r) for q, j, r in zip(census.quasi, levels, recodings, strict=True)},
+        suppressed=(),
+        suppressed_rows=composed.suppressed,
+        masked=False,
+        complete=tuple(_complete_columns(census, spec)),
+        spec=self_contained(spec).dumps(),
+    )
+    return Decision(plan, result, composed.metrics, composed=composed)
 
 
 def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
