@@ -95,6 +95,14 @@ class Census:
         return int(self.weights.sum())
 
     @property
+    def sizes(self) -> Longs:
+        """How many rows each distinct tuple has."""
+        if self.lost is None:
+            return self.weights
+        example, which = distinct_rows(self.codes, [quasi.hierarchy.leaves for quasi in self.quasi])
+        return sum_by(which, self.weights, len(example))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The quasi-identifiers in the order of the specification."""
         return tuple(quasi.name for quasi in self.quasi)

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import ibis
 import numpy as np
+import pyarrow as pa
 
 from ringfence.audit.counts import Longs, Released, read_released, total_by
 from ringfence.audit.people import contents, numbered, summed
@@ -54,8 +55,9 @@ def read_records(engine: Engine, rows: ibis.Table, spec: Spec) -> Records:
     quasi, entity = spec.of_role("quasi"), spec.data.entity or ""
     counted = engine.count(rows, [*quasi, entity])
     released = read_released(counted, ROWS, quasi, [], spec)
-    known = ~np.asarray(counted[entity].is_null().to_numpy(zero_copy_only=False), bool)
-    people, classes, amounts = summed(numbered(counted, entity)[known], released.class_of[known], released.rows[known])
+    known = np.asarray(counted[entity].is_valid().to_numpy(), bool)
+    numbers = numbered(counted.filter(pa.array(known)), entity)
+    people, classes, amounts = summed(numbers, released.class_of[known], released.rows[known])
     count = int(people.max(initial=-1)) + 1
     bounds = np.searchsorted(people, np.arange(count + 1)).tolist()
     told = np.stack([classes, amounts], axis=1)

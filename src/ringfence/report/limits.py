@@ -29,6 +29,14 @@ def promises(spec: Spec) -> Iterator[Point]:
     privacy = spec.privacy
     if spec.has_rings:
         yield from _of_rings(spec)
+    elif privacy.k is not None and spec.data.composite:
+        yield Point(
+            "k-anonymity of people, all rows together",
+            "Rows of a person stay together under a number drawn at random. All that the quasi-identifiers of these"
+            f" rows say is the same for at least {privacy.k:,} people. So whoever knows them all finds at least"
+            f" {privacy.k:,} people that fit, or none. This is about who is who; it says nothing about what they have"
+            " in common.",
+        )
     elif privacy.k is not None and spec.data.entity is not None:
         yield Point(
             "k-anonymity of people",
@@ -138,6 +146,12 @@ def limits(
         yield Point(
             "Several rows of one person",
             f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
+        )
+    elif spec.data.composite:
+        yield Point(
+            "Rows that stay together",
+            "Whoever recognizes one row of a person by something that is published as it is, has all of them. The more"
+            " columns there are besides quasi-identifiers, and the more rows, the likelier is that.",
         )
     else:
         yield Point(

@@ -97,7 +97,7 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
     k = int(verdict.measured.get("k", 0))
     asked = "nothing" if spec.privacy.k is None else f"k = {spec.privacy.k:,}"
     if spec.data.entity is not None:
-        return _people(asked, k, verdict)
+        return _people(asked, k, verdict, together=spec.data.composite)
     if spec.has_rings:
         meaning = (
             f"Whoever knows all quasi-identifiers of everybody, and how the release was made, finds {k:,} rows for a"
@@ -115,9 +115,19 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
     return Kept(asked, _found("k", k), meaning)
 
 
-def _people(asked: str, k: int, verdict: Verdict) -> Kept:
+def _people(asked: str, k: int, verdict: Verdict, *, together: bool) -> Kept:
     if k <= 1:
-        return Kept(f"{asked} people", _found("k", k), "Some classes have the rows of one person alone.")
+        meaning = (
+            "Nobody else has the rows of some people." if together else "Some classes have rows of one person alone."
+        )
+        return Kept(f"{asked} people", _found("k", k), meaning)
+    if together:
+        meaning = (
+            f"All published rows of a person, taken together, have the same quasi-identifiers as those of at least"
+            f" {some(k - 1, 'other')}. Whoever knows all quasi-identifiers of all rows of a person finds at least"
+            f" {k:,} people that fit, or none, and has no reason to prefer one."
+        )
+        return Kept(f"{asked} people, rows together", f"{_found('k', k)} people", meaning)
     share = verdict.measured.get("largest_share")
     most = "" if share is None else f" At most {share:.0%} of the rows of a class are one person's."
     meaning = (
