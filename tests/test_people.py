@@ -31,6 +31,7 @@ from ringfence.audit.people import possible_crowd
 from ringfence.audit.verify import Verdict, verify
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, Unsatisfiable
+from ringfence.search.bounding import Terms
 from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -120,6 +121,9 @@ def test_the_best_of_any_scheme_is_that_of_brute_force(
     best = question.best()
     for search in ("auto", "bottom-up", "top-down"):
         check_optimum(question, best, search)
+    with pytest.MonkeyPatch.context() as patch:  # as if there were too many people for sets of bits
+        patch.setattr(Terms, "applies", lambda *_: False)
+        check_optimum(question, best, "auto")
 
 
 @given(case=cases(sensitive=1), seed=st.integers(0, 999), metric=METRICS, suppression=SUPPRESSION)
@@ -509,3 +513,18 @@ def test_risk_counts_people_once_in_a_group_of_columns() -> None:
     singled = {part.columns: part.unique for part in risk.singling}
     assert singled == {("town",): 0, ("sex",): 1, ("town", "sex"): 4}
     assert Counter({band.low: band.rows for band in risk.distribution})[1] == 4
+
+
+def test_with_many_people_any_scheme_gives_an_answer_in_time() -> None:
+    rng = np.random.default_rng(5)
+    who = np.repeat(np.arange(90), rng.integers(1, 9, 90))
+    table = pa.table({"age": (20 + who % 30).tolist(), "patient": [f"p{number}" for number in who.tolist()]})
+    age = {"role": "quasi", "order": "numeric"}
+    method = {"scheme": "ordered", "metric": "glm", "suppression": 0, "time_limit": 20}
+    spec = Spec(data={"entity": "patient"}, attributes={"age": age}, privacy={"k": 6}, method=method)
+    release = rf.anonymize(table, spec)
+    assert release.search is not None
+    assert release.search.optimal
+    assert release.audit.measured["k"] >= 6
+    # Three people of each age: six need two ages.
+    assert len({*release.table["age"].to_pylist()}) == 15

@@ -149,6 +149,11 @@ class AutoSearch:
 
     # First answers
 
+    def first_answer(self) -> Answer | None:
+        """Return a good answer, if any was found, and prove nothing."""
+        self._first_answers()
+        return self.best
+
     def _first_answers(self) -> None:
         """Improve some starts, that which was given first, then shake the best one up."""
         if self.start:

@@ -26,6 +26,7 @@ from ringfence.ring_plan import RingPlan
 from ringfence.search.anatomy import anatomize
 from ringfence.search.auto import AutoSearch, has_program
 from ringfence.search.bounding import Terms
+from ringfence.search.by_rows import starts_by_rows
 from ringfence.search.cluster import cluster, diversity_weights
 from ringfence.search.composites import Composed, compose, search_composites
 from ringfence.search.hilbert import hilbert
@@ -118,12 +119,28 @@ def best_recodings(
     if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
         node, result = AutoSearch(census, spaces, roller, loss, terms, watch, start).run()
     else:
+        starts = [tuple(space.position(state) for space, state in zip(spaces, start, strict=True))] if start else []
+        if spec.method.search == "auto" and additive and census.people is not None and has_program(spaces):
+            starts += starts_by_rows(census, spec, spaces, judged(roller, models, limit), limit, watch)
         up = climbs(spaces, spec)
-        node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
+        node, result = search_partitions(
+            census, spaces, roller, models, loss, limit=limit, watch=watch, up=up, starts=starts
+        )
     placed = list(zip(spaces, node, strict=True))
     reached = [space.level(position) for space, position in placed]
     decision = decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
     return decision, tuple(space.state(position) for space, position in placed)
+
+
+def judged(roller: Roller, models: Promise, limit: int) -> Callable[[tuple[int, ...]], bool]:
+    """Return what says of a node whether it holds with so many rows suppressed."""
+    room = roller.room()
+
+    def holds(node: tuple[int, ...]) -> bool:
+        classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), room)
+        return models.judge(classes) <= min(limit, roller.census.rows - 1)
+
+    return holds
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
