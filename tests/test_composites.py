@@ -311,6 +311,7 @@ def test_levels_can_be_named(visits: Spec, tmp_path: Path) -> None:
         ({"method": {"name": "mondrian"}}, "not 'mondrian'"),
         ({"method": {"scheme": "set"}}, "the scheme of 'town' is 'set'"),
         ({"method": {"keep_suppressed": True}}, "method.keep_suppressed"),
+        ({"privacy": {"k": 2, "t": 0.5}, "attributes": {"town": FLAT, "ill": {"role": "sensitive"}}}, "privacy.t"),
     ],
 )
 def test_what_composites_do_not_go_with(parts: dict[str, Any], said: str) -> None:

@@ -161,6 +161,8 @@ def take_census(
         else _code(counted[name], name, weights, spec, known.get(name))
         for name in names
     }
+    if entity is not None:
+        _refuse_changing(spec, {name: column[1] for name, column in columns.items()}, entity)
     codes = np.stack([columns[name][1] for name in quasi_names], axis=1)
     example, tuple_of = distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
     watched = [name for name in names if name not in quasi_names or name == spec.method.target]
@@ -240,6 +242,22 @@ def _people(column: pa.ChunkedArray, name: str) -> tuple[Domain, Ints, pa.Array]
     people = Hierarchy.from_tree({str(number): {} for number in range(len(values))})
     ranks = np.arange(len(values), dtype=np.int32)
     return Domain(people, leaves, (None,) * len(values), ranks), leaves[indices], values
+
+
+def _refuse_changing(spec: Spec, codes: Mapping[str, Ints], entity: str) -> None:
+    """Refuse people with several values of an attribute that l or p looks at.
+
+    Different values are then those of different people, as l and p mean it; else one person's rows could have them all.
+    """
+    looked_at = spec.of_role("sensitive") if spec.privacy.p is not None else []
+    for name in dict.fromkeys([*looked_at, *(part.of or "" for part in spec.diversities())]):
+        values = np.unique(np.stack([codes[entity], codes[name]]), axis=1)[0]
+        several = int((np.bincount(values) > 1).sum())
+        if several:
+            raise DataError(
+                f"{several:,} people have several values of {name!r}, and could make l or p hold all by themselves;"
+                f" beside data.entity = {entity!r} they are allowed for attributes of which everybody has one value"
+            )
 
 
 def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:

@@ -84,12 +84,15 @@ def _check_entity(spec: Spec, entity: str, *, promised: bool) -> None:
         raise SpecError(
             f"{key}: the method {spec.method.name!r} counts rows, not people; allowed: {listed(COUNTING_PEOPLE)}"
         )
-    for name in ("l", "p", "alpha", "beta", "delta", "k_map", "presence"):
-        if getattr(spec.privacy, name) is not None:
-            raise SpecError(
-                f"privacy.{name} beside {key}: it counts rows, and one person's may be all that make it hold; allowed"
-                " beside data.entity: privacy.k and privacy.t"
-            )
+    asked = [
+        name for name in ("alpha", "beta", "delta", "k_map", "presence") if getattr(spec.privacy, name) is not None
+    ]
+    asked += [f"l with kind = {part.kind!r}" for part in spec.diversities() if part.kind != "distinct"]
+    for name in asked:
+        raise SpecError(
+            f"privacy.{name} beside {key}: it counts rows, and one person's may be all that make it hold; allowed"
+            " beside data.entity: privacy.k, distinct l, p and t"
+        )
 
 
 def _check_composite(spec: Spec) -> None:
@@ -101,9 +104,9 @@ def _check_composite(spec: Spec) -> None:
     if method.name not in RECODING or freer:
         found = f"the scheme of {freer[0]!r} is {spec.scheme_of(freer[0])!r}" if freer else f"not {method.name!r}"
         raise SpecError(f"{key} is for the methods optimal, with the scheme level, and levels; {found}")
-    for name, asked in (("privacy.t", spec.privacy.t is not None), ("method.keep_suppressed", method.keep_suppressed)):
-        if asked:
-            raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
+    others = [f"privacy.{name}" for name in ("l", "p", "t") if getattr(spec.privacy, name) is not None]
+    for name in [*others, *(["method.keep_suppressed"] if method.keep_suppressed else [])]:
+        raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
 
 
 def check_front(spec: Spec, freer: list[str]) -> None:

@@ -103,6 +103,23 @@ def require_people(original: ibis.Table, engine: Engine, spec: Spec) -> ibis.Tab
     return original
 
 
+def changing_values(engine: Engine, original: ibis.Table, spec: Spec) -> Iterator[str]:
+    """Say of which attributes people have several values, so that l and p may hold by the rows of one person alone."""
+    names = spec.of_role("sensitive") if spec.privacy.p is not None else []
+    entity = spec.data.entity or ""
+    for name in dict.fromkeys([*names, *(part.of or "" for part in spec.diversities())]):
+        if name not in original.columns:
+            yield f"whether people have several values of {name!r} cannot be seen: the original does not have it"
+            continue
+        pairs = engine.count(original, [entity, name])
+        several = int((np.bincount(numbered(pairs, entity)) > 1).sum())
+        if several:
+            yield (
+                f"{several:,} people have several values of {name!r}: what the release has of l and p may be of one"
+                " person alone"
+            )
+
+
 def told_crowd(engine: Engine, traced: ibis.Table, released: Released, spec: Spec) -> tuple[list[Finding], Crowd]:
     """Count the people of a release with whose each row is, once it is seen to be the release that is judged.
 

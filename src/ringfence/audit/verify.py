@@ -20,7 +20,7 @@ from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
-from ringfence.audit.people import NOT_SEEN, Crowd, possible_crowd, require_people, told_crowd
+from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
@@ -283,7 +283,7 @@ def _judge_people(
         crowd = found
     evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
     evidence.add(crowd.findings(released, k), crowd.measured)
-    evidence.unjudged += crowd.unjudged(k)
+    evidence.unjudged += [*crowd.unjudged(k), *changing_values(engine, original, spec)]
     return crowd
 
 
