@@ -513,6 +513,7 @@ def test_a_run_writes_no_identifier_and_can_be_saved_again(
     assert "patient" not in (tmp_path / "out/public/release.csv").read_text().splitlines()[0]
     page = (tmp_path / "out/private/report.html").read_text()
     assert "different people" in page
+    assert '"entity": "patient"' in (tmp_path / "out/public/manifest.json").read_text()
     assert "Who has many rows" in page
     release.save(tmp_path / "again")
     assert (tmp_path / "again/public/release.csv").exists()

@@ -299,7 +299,9 @@ def public_spec(spec: Spec) -> dict[str, Any]:
             shown["boundary"] = True
         attributes[name] = shown
     return {
-        "data": spec.data.model_dump(include={"missing", "unlisted"}),
+        "data": spec.data.model_dump(
+            include={"missing", "unlisted"} | ({"entity", "composite"} & spec.data.model_fields_set)
+        ),
         "attributes": attributes,
         "privacy": spec.privacy.model_dump(exclude_none=True),
         "method": spec.method.model_dump(exclude_unset=True, exclude_none=True, exclude={"seed"}),

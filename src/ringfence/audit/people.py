@@ -70,7 +70,8 @@ class Crowd:
             yield (
                 f"{some(int(open_.sum()), 'class')} may have fewer than k = {k} people: more rows of the original fit"
                 f" than there are, so that at least {self.least[open_].min()} and at most {self.most[open_].max()} are"
-                " behind one of them; only the run that made the release knows whose its rows are, and judged it"
+                " behind one of them; whose its rows are is known only where it was made, and a run judges it there"
+                " (private/audit.json)"
             )
 
     @property
