@@ -434,6 +434,19 @@ def test_what_is_judged_row_by_row_is_refused(asked: dict[str, Any]) -> None:
         rf.audit(table.select(["town"]), plain(), table, **asked)
 
 
+@given(case=cases(), seed=st.integers(0, 999), k=st.integers(1, 3))
+@pytest.mark.parametrize("name", ["optimal", "levels"])
+def test_suppressed_rows_may_stay_masked(name: str, case: Case, seed: int, k: int) -> None:
+    case = with_people(case, seed, tagged=True)
+    method = {**method_parts(name, case, seed), "keep_suppressed": True}
+    release = attempt(case, with_parts(case.spec, privacy={"k": k}, method=method))
+    if release is not None:
+        people = people_by_class(release.table, case.table, case.spec.of_role("quasi"))
+        assert min(map(len, people.values())) >= k
+        assert release.audit.measured["k"] == min(map(len, people.values()))
+        assert rf.audit(release.table, release.spec, case.table).ok
+
+
 # Values of different people
 
 
