@@ -56,10 +56,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Example:
-    """A class of the release: its published labels (None for missing), and how many rows it has."""
+    """A class of the release: its published labels (None for missing), how many rows it has, and of how many people
+    they are, where that is known."""
 
     labels: Mapping[str, str | None]
     rows: int
+    people: int | None = None
+
+    def __str__(self) -> str:
+        whose = "" if self.people is None else f" of {self.people:,} people"
+        return f"{some(self.rows, 'row')}{whose}: {_shown(self.labels)}"
 
 
 @dataclass(frozen=True)
@@ -150,7 +156,7 @@ class Verdict:
         if self.smallest:
             lines += [
                 "Smallest classes:",
-                *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
+                *(f"  {each}" for each in self.smallest),
             ]
         if self.risk is not None:
             lines += ["Risk:", *shown_risk(self.risk)]

@@ -46,6 +46,8 @@ class _Evidence:
     measured: dict[str, int | float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
+    crowd: Crowd | Records | None = None
+    """The people behind it, where k counts them and they are known."""
 
     def add(self, findings: Iterable[Finding | None], measured: Mapping[str, int | float] | None = None) -> None:
         """Add what is wrong and what was measured."""
@@ -114,7 +116,7 @@ def verify(
     if original is not None:
         known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
         linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
-    crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
+    evidence.crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
         None
         if population is None
@@ -128,7 +130,7 @@ def verify(
         evidence.measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
-    risk = _risk(released, spec, matches, fits, size, crowd) if quasi else None
+    risk = _risk(released, spec, matches, fits, size, evidence.crowd) if quasi else None
     verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
     if not attacks:
         return verdict
@@ -205,7 +207,7 @@ def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: boo
         not findings and not evidence.unjudged,
         evidence.measured,
         findings,
-        () if rings else _smallest(released),
+        () if rings else _smallest(released, evidence.crowd),
         tuple(evidence.notes),
         risk,
         unjudged=tuple(evidence.unjudged),
@@ -402,7 +404,11 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
             raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
 
 
-def _smallest(released: Released) -> tuple[Example, ...]:
-    """Return the smallest classes, those of equal size in the order of their labels."""
-    order = np.argsort(released.sizes, kind="stable")[:SHOWN_CLASSES].tolist()
-    return tuple(Example(released.labels_of(number), int(released.sizes[number])) for number in order)
+def _smallest(released: Released, crowd: Crowd | Records | None) -> tuple[Example, ...]:
+    """Return the smallest classes, by people where these are known; equal ones in the order of their labels."""
+    known = crowd.least if isinstance(crowd, Crowd) and crowd.pairs is not None else None
+    order = np.argsort(released.sizes if known is None else known, kind="stable")[:SHOWN_CLASSES].tolist()
+    return tuple(
+        Example(released.labels_of(number), int(released.sizes[number]), None if known is None else int(known[number]))
+        for number in order
+    )
