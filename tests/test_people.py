@@ -1,5 +1,6 @@
 """People with several rows: k counts people, in every search, in fronts, and in the audit beside the original."""
 
+import datetime as dt
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,7 +9,10 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -446,6 +450,38 @@ def test_suppressed_rows_may_stay_masked(name: str, case: Case, seed: int, k: in
         assert min(map(len, people.values())) >= k
         assert release.audit.measured["k"] == min(map(len, people.values()))
         assert rf.audit(release.table, release.spec, case.table).ok
+
+
+ODD = 'the "person\'s" id'
+VISITS = {ODD: [7, 7, 8, 8, 9, 9, 10, 10], "age": [31, 32, 31, 32, 31, 33, 38, 39], "ward": [*"abcdefgh"]}
+
+
+@pytest.mark.parametrize("composite", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pa.table,
+        pd.DataFrame,
+        pl.DataFrame,
+        lambda columns: pl.DataFrame({**columns, ODD: [*map(str, columns[ODD])]}),
+        lambda columns: duckdb.from_arrow(pa.table(columns)),
+        lambda columns: pd.DataFrame({**columns, ODD: pd.Categorical(columns[ODD])}),
+        lambda columns: pa.table({**columns, ODD: [dt.date(2000, 1, day) for day in columns[ODD]]}),
+        lambda columns: pa.table({**columns, ODD: [day > 8 for day in columns[ODD]]}),
+        lambda columns: pa.table({**columns, ODD: [*map(float, columns[ODD])]}),
+    ],
+)
+def test_people_may_be_told_apart_by_anything(make: Any, composite: bool, tmp_path: Path) -> None:
+    roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}}, "ward": {"role": "insensitive"}}
+    spec = Spec(data={"entity": ODD, "composite": composite}, attributes=roles, privacy={"k": 2})
+    source = make(VISITS)
+    release = rf.anonymize(source, spec)
+    assert type(release.table) is type(source)
+    assert [*(release.table.column_names if isinstance(source, pa.Table) else release.table.columns)] == [
+        *([ODD] if composite else []), "age", "ward",
+    ]  # fmt: skip
+    assert release.audit.ok
+    release.save(tmp_path, report=False)
 
 
 # Values of different people

@@ -150,22 +150,20 @@ def _rewrite_in_memory(
 
     from ringfence.census import counted_columns
     from ringfence.engine import check_columns
-    from ringfence.sources import POSITION, assemble
+    from ringfence.sources import POSITION, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items"), *pseudonym])
-    fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items"), *pseudonym, *whose(spec)])
+    fetched = engine.fetch(made.rows.select(POSITION, *made.changed, *whose(spec)))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    changed = fetched.select(made.changed)
-    traced = None
-    if spec.data.entity is not None:
-        traced = assemble(table, table, columns, positions, changed)
-        traced = traced.append_column(whose(spec)[0], table[spec.data.entity].take(pa.array(positions)))
-    return assemble(kind, table, columns, positions, changed), traced, made
+    released, traced = assemble(kind, table, columns, positions, fetched.select(made.changed)), None
+    for name in whose(spec):
+        traced = as_arrow(released).append_column(name, fetched[name])
+    return released, traced, made
 
 
 def run(
