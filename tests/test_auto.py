@@ -18,11 +18,13 @@ from ringfence.errors import Unsatisfiable
 from ringfence.kernels import boxes as kernels
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.models import promise
-from ringfence.search.auto import AutoSearch
-from ringfence.search.bounding import Bounder, Terms
+from ringfence.search import auto
+from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Box, Boxes
+from ringfence.search.merging import Terms
 from ringfence.search.methods import decide, row_limit
 from ringfence.search.progress import Watch
+from ringfence.search.proof import Proof
 from ringfence.spaces import Space
 from ringfence.spec import Spec
 
@@ -136,9 +138,9 @@ def test_a_search_that_is_stopped_returns_its_best_and_a_bound_that_holds(shop: 
     best = min(
         shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)]) for states in every
     )
-    search = AutoSearch(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Impatient(patience))
+    watch = Impatient(patience)
     try:
-        node, result = search.run()
+        node, result = auto.search(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, watch)
     except Unsatisfiable:
         return
     assert result.cost == pytest.approx(shop.cost(node))
@@ -152,10 +154,10 @@ def test_an_interrupted_search_returns_what_it_has(monkeypatch: pytest.MonkeyPat
     spec = Spec(attributes={name: {"role": "quasi", "scheme": "set"} for name in "ab"}, privacy={"k": 2}, method={})
     table = {"a": list("xxyyzz"), "b": list("uvuvuv")}
 
-    def interrupt(_: AutoSearch) -> bool:
+    def interrupt(_: Proof) -> bool:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(AutoSearch, "_prove", interrupt)
+    monkeypatch.setattr(Proof, "run", interrupt)
     decision = decide(Case(pa.table(table), spec).census, spec, Watch())
     assert decision.search is not None
     assert not decision.search.optimal

@@ -13,8 +13,8 @@ from ringfence.census import Census
 from ringfence.classes import Roller
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.models import KAnonymity, Promise
-from ringfence.search.auto import AutoSearch
-from ringfence.search.bounding import Terms
+from ringfence.search.answers import Answers, Node
+from ringfence.search.merging import Terms
 from ringfence.search.progress import Watch
 from ringfence.spaces import Space
 from ringfence.spec import Spec
@@ -25,8 +25,6 @@ TRIALS = 8
 """How many trials there may be time for."""
 HALVINGS = 3
 """How often the gap between what does not hold and what does is halved in the end."""
-
-Node = tuple[int, ...]
 
 
 def starts_by_rows(
@@ -47,8 +45,9 @@ def starts_by_rows(
         terms = Terms(Promise((KAnonymity(k),), least=k), limit, rows.rows, losses, full)
         loss = metric(name, spec, rows, roller, k)
         own = Watch(None if left is None else left / TRIALS / 2, watch.listener)
-        found = AutoSearch(rows, spaces, roller, loss, terms, own).first_answer()
-        return None if found is None else found.node
+        answers = Answers(rows, spaces, roller, loss, terms, own)
+        answers.begin(())
+        return None if answers.best is None else answers.best.node
 
     least = asked = spec.privacy.k or 1
     while asked <= rows.rows and not watch.expired():

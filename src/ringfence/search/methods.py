@@ -23,9 +23,8 @@ from ringfence.models import Promise, promise
 from ringfence.plan import GlobalPlan, column_plan
 from ringfence.recoding import Recoding, at_level
 from ringfence.ring_plan import RingPlan
+from ringfence.search import auto
 from ringfence.search.anatomy import anatomize
-from ringfence.search.auto import AutoSearch, has_program
-from ringfence.search.bounding import Terms
 from ringfence.search.by_rows import starts_by_rows
 from ringfence.search.cluster import cluster, diversity_weights
 from ringfence.search.composites import Composed, compose, search_composites
@@ -33,6 +32,7 @@ from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
 from ringfence.search.local import local
+from ringfence.search.merging import Terms
 from ringfence.search.mondrian import mondrian
 from ringfence.search.optimal import climbs, search_partitions
 from ringfence.search.progress import SearchResult, Watch
@@ -116,11 +116,11 @@ def best_recodings(
         models, limit, census.rows, cell_losses(spec.method.metric, census), full_loss(spec.method.metric, census)
     )
     additive = spec.method.metric not in ("ce", "aecs")
-    if spec.method.search == "auto" and additive and terms.applies(census) and has_program(spaces):
-        node, result = AutoSearch(census, spaces, roller, loss, terms, watch, start).run()
+    if spec.method.search == "auto" and additive and terms.applies(census) and auto.has_program(spaces):
+        node, result = auto.search(census, spaces, roller, loss, terms, watch, start)
     else:
         starts = [tuple(space.position(state) for space, state in zip(spaces, start, strict=True))] if start else []
-        if spec.method.search == "auto" and additive and census.people is not None and has_program(spaces):
+        if spec.method.search == "auto" and additive and census.people is not None and auto.has_program(spaces):
             starts += starts_by_rows(census, spec, spaces, judged(roller, models, limit), limit, watch)
         up = climbs(spaces, spec)
         node, result = search_partitions(

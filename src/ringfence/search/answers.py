@@ -1,0 +1,264 @@
+"""Good recodings, found fast: the answers of a search that is not finished, and what its proof starts from.
+
+Given the partitions of all other attributes, the best one of an attribute is found exactly by its program. Attributes
+are improved in turn until none can be. Then one attribute is *kicked*: some of its joints are cut or merged, or some of
+its values moved. The others are improved while it stays as it is, which lets several change for its sake; then all are.
+If that is no worse, it goes on from there: an iterated local search (Lourenço, Martin and Stützle, "Iterated local
+search", in Handbook of Metaheuristics, 2003). On census data with seven attributes, random new starts instead stayed up
+to 90 % above what this finds in two seconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ringfence.census import Census
+from ringfence.classes import Roller
+from ringfence.metrics import Metric
+from ringfence.partitions import RUNS, SETS, Partitions, renumbered
+from ringfence.search.bounding import Bounder
+from ringfence.search.boxes import Boxes
+from ringfence.search.lattice import SAME, SLACK
+from ringfence.search.merging import Terms
+from ringfence.search.programs import blocks_of
+from ringfence.search.progress import Watch
+from ringfence.spaces import Levels, Space
+
+Node = tuple[int, ...]
+
+CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
+"""A program that is used often should not have more blocks than this. Sets double with every value; runs do not."""
+
+SELDOM = 8
+"""Every how many kicks large programs take part, too."""
+
+IDLE = 3
+"""First answers are kicked until so many kicks for each attribute have gained nothing."""
+
+RETURN = 25
+"""After so many kicks without gain, it goes on from the best answer."""
+
+WORSE = 1.01
+"""An answer that costs up to so many times as much as the one before is gone on from."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A feasible node, its cost, and the rows that it suppresses."""
+
+    node: Node
+    cost: float
+    suppressed: int
+
+
+class Answers:
+    """The best answer so far, and the programs and the draw by which better ones are looked for."""
+
+    def __init__(
+        self,
+        census: Census,
+        spaces: Sequence[Space],
+        roller: Roller,
+        metric: Metric,
+        terms: Terms,
+        watch: Watch,
+    ) -> None:
+        self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
+            census, spaces, roller, metric, terms, watch,
+        )  # fmt: skip
+        self.bounders = [Bounder(census, spaces, a, terms) for a in range(len(spaces))]
+        self.boxes = [Boxes(space) for space in spaces]
+        self.best: Answer | None = None
+        self._room = roller.room()
+        self._draw = Random(2008)
+        self._here: tuple[float, list[Any]] = (inf, [])
+        self._kicks = self._idle = 0
+
+    @property
+    def target(self) -> float:
+        """What a recoding must cost less than to be worth finding."""
+        return inf if self.best is None else self.best.cost * (1 - SLACK)
+
+    def begin(self, start: Sequence[Any]) -> None:
+        """Improve some starts, that which was given first; then kick until that gains nothing more."""
+        starts = [list(start)] if start else []
+        for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
+            starts.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
+        for states in starts:
+            self.consider(states)
+            self._go_on_from(self._improved(states), states)
+        while self._idle < IDLE * len(self.spaces) and self._here[1] and not self.watch.expired():
+            self.kick()
+
+    def kick(self) -> None:
+        """Change one attribute a little, and improve all others, then all."""
+        if not self._here[1]:
+            return
+        self._kicks += 1
+        states = list(self._here[1])
+        a = self._draw.randrange(len(states))
+        states[a] = self._kicked(a, states[a])
+        thorough = self._kicks % SELDOM == 0
+        self._improved(states, fixed=a, thorough=thorough)
+        self._go_on_from(self._improved(states, thorough=thorough), states)
+        if self._idle % RETURN == RETURN - 1 and self.best is not None:
+            states = [space.state(position) for space, position in zip(self.spaces, self.best.node, strict=True)]
+            self._here = (self.best.cost, states)
+
+    def _go_on_from(self, cost: float, states: list[Any]) -> None:
+        self._idle += 1
+        if cost <= self._here[0] * WORSE and cost < inf:
+            self._here = (cost, states)
+        if cost < self.target and self.consider(states):
+            self._idle = 0
+
+    def _kicked(self, attribute: int, state: Any) -> Any:
+        """Return a partition that differs a little: joints cut or merged, values moved, blocks merged."""
+        walk, draw = self.spaces[attribute].walk, self._draw
+        rule = walk.branches[0].rule if isinstance(walk, Partitions) and len(walk.branches) == 1 else None
+        times = draw.choice((1, 1, 2, 3))
+        if rule is RUNS:
+            joints = [int(left != right) for left, right in zip(state[0], state[0][1:], strict=False)]
+            for joint in draw.sample(range(len(joints)), min(times, len(joints))):
+                joints[joint] ^= 1
+            return (tuple(np.cumsum([0, *joints]).tolist()),)
+        if rule is SETS:
+            blocks = list(state[0])
+            for _ in range(times):
+                if draw.random() < 1 / 3 and max(blocks) > 0:
+                    kept, gone = draw.sample(range(max(blocks) + 1), 2)
+                    blocks = [kept if block == gone else block for block in blocks]
+                else:
+                    blocks[draw.randrange(len(blocks))] = draw.randrange(max(blocks) + 2)
+                blocks = list(renumbered(blocks))
+            return (tuple(blocks),)
+        return self._drawn(attribute)
+
+    def _drawn(self, attribute: int) -> Any:
+        """Return a random partition of an attribute: some random steps upwards from the finest."""
+        space = self.spaces[attribute]
+        position = space.finest
+        for _ in range(self._draw.randint(0, max(1, space.quasi.occurring))):
+            higher = space.children(position, up=True)
+            if not higher:
+                break
+            position = self._draw.choice(higher)
+        return space.state(position)
+
+    def _improved(self, states: list[Any], *, fixed: int | None = None, thorough: bool = True) -> float:
+        """Replace the partition of one attribute after the other by the best one, until nothing gets better.
+
+        One attribute may be fixed; those with large programs are left out unless it is to be thorough. Return what it
+        costs then.
+        """
+        reached, tried = inf, 0
+        order = [
+            a
+            for a, bounder in enumerate(self.bounders)
+            if a != fixed and (thorough or cheap(self.spaces[a], len(bounder.program.members)))
+        ]
+        while tried < len(order) and not self.watch.expired():
+            a = order[0]
+            order = [*order[1:], a]
+            cost, state = self._best_of(a, states)
+            tried += 1
+            if state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0):
+                reached, tried = cost, 1
+                states[a] = state
+        return self._values_moved(states, reached) if thorough and fixed is None and reached < inf else reached
+
+    def _best_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
+        """Return what the best partition of an attribute costs, given those of the others, and the partition."""
+        bounder = self.bounders[attribute]
+        boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
+        self.watch.tick(self.best.cost if self.best else None)
+        return bounder.bound(boxes, bounder.narrowed(boxes))
+
+    def _values_moved(self, states: list[Any], reached: float) -> float:
+        """Move single values of sets that are too large for an exact program to other blocks, while that is cheaper."""
+        eliminated = alone(self.spaces)
+        for a, space in enumerate(self.spaces):
+            if self.bounders[a].program.exact or isinstance(space.walk, Levels) or len(space.walk.branches) > 1:
+                continue
+            for value in range(len(states[a][0])):
+                for block in range(max(states[a][0]) + 2):
+                    if self.watch.expired() or block == states[a][0][value]:
+                        continue
+                    moved = renumbered([*states[a][0][:value], block, *states[a][0][value + 1 :]])
+                    cost, state = self._best_of(eliminated, [*states[:a], (moved,), *states[a + 1 :]])
+                    if state is not None and cost < reached * (1 - SLACK):
+                        reached = cost
+                        states[a], states[eliminated] = (moved,), state
+        return reached
+
+    def consider(self, states: Sequence[Any]) -> bool:
+        """Judge a node exactly, and keep it if it is the best; return whether it is feasible."""
+        node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
+        classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
+        suppressed = self.terms.promise.judge(classes)
+        if suppressed > self.terms.limit or suppressed == self.census.rows:
+            return False
+        found = Answer(node, self.metric.cost(node, classes), suppressed)
+        if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
+            self.best = found
+        return True
+
+    def search_through(self, states: list[Any], attribute: int) -> bool:
+        """Consider all partitions of an attribute that may be cheaper than the best, from the finest up.
+
+        Return whether there was time for all.
+        """
+        space = self.spaces[attribute]
+        todo = [space.finest]
+        while todo:
+            if self.watch.expired():
+                return False
+            position = todo.pop()
+            states[attribute] = space.state(position)
+            self.watch.tick(self.best.cost if self.best else None)
+            node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
+            classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
+            if self.metric.floor(node, classes) < self.target:
+                self.consider(states)
+                todo += space.children(position, up=True)
+        return True
+
+    def refine(self) -> None:
+        """Split what can be split at no cost: of equals, programs take the partition that merges less."""
+        for a in range(len(self.bounders)):
+            assert self.best is not None, "there is something to refine"
+            before = self.best
+            states = [space.state(position) for space, position in zip(self.spaces, before.node, strict=True)]
+            states[a] = self._best_of(a, states)[1]
+            self.best = None
+            if states[a] is None or not self.consider(states) or not self._finer(before):
+                self.best = before
+
+    def _finer(self, other: Answer) -> bool:
+        """Whether the best is as good as another answer, and merges less."""
+        assert self.best is not None, "it was just found"
+        if self.best.cost > other.cost * (1 + SAME) or self.best.suppressed > other.suppressed:
+            return False
+        blocks = [
+            sum(len({*space[position].blocks.tolist()}) for space, position in zip(self.spaces, node, strict=True))
+            for node in (self.best.node, other.node)
+        ]
+        return blocks[0] > blocks[1]
+
+
+def cheap(space: Space, size: int) -> bool:
+    """Whether a program of so many blocks can be used often."""
+    return size <= (CHEAP_SETS if space.widest else CHEAP_RUNS)
+
+
+def alone(spaces: Sequence[Space]) -> int:
+    """Return the attribute to eliminate by itself: that with most values whose program is cheap, else the cheapest."""
+    sizes = [blocks_of(space) for space in spaces]
+    often = [a for a, size in enumerate(sizes) if cheap(spaces[a], size)]
+    if not often:
+        return min(range(len(sizes)), key=lambda a: (sizes[a], a))
+    return max(often, key=lambda a: (spaces[a].quasi.occurring, isinstance(spaces[a].walk, Partitions), -a))

@@ -1,0 +1,247 @@
+"""The proof: attributes are decided step by step, and what cannot be better than the best answer is left out.
+
+A node of the search gives each attribute that is not eliminated a box, and is bounded by a *relaxation*, with one
+attribute eliminated (`Alone`) or two (`nests.Nest`). The node with the smallest bound comes first; that bound holds for
+all that is left. The next decisions of the attributes whose probes gained most are probed, and the one taken whose
+parts are bounded highest. What a probe rules out stays ruled out below. When all boxes are complete and the eliminated
+attributes still disagree, one of their joints is decided. Now and then, a better answer is looked for.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+from typing import Any, Protocol
+
+from ringfence.search.answers import Answers
+from ringfence.search.bounding import Bounder
+from ringfence.search.boxes import Box, Part
+from ringfence.search.merging import Contexts
+from ringfence.search.nests import Bound
+from ringfence.search.progress import Watch
+
+Option = tuple[int, tuple[int, ...]]
+"""An attribute, by its place among those that are decided, and what would be decided of it."""
+
+MOST_OPEN = 1 << 18
+"""With more open nodes than this, the search dives."""
+
+TRIALS, PROBED = 8, 3
+"""An attribute is probed so many times before what it gained is trusted; then the so many that gained most are."""
+
+WORTH_A_THREAD = 200_000
+"""Probes with fewer steps of work are done one after the other."""
+
+BESIDE = 8
+"""After so many nodes, a better answer is looked for."""
+
+
+class Relaxation(Protocol):
+    """What bounds nodes. `others` are decided step by step; `last` is searched through if all else fails."""
+
+    others: list[int]
+    last: int
+    start: Any
+
+    def narrowed(self, boxes: Sequence[Box]) -> Contexts:
+        """Return contexts that serve all boxes inside these."""
+
+    def bound(self, boxes: Sequence[Box], contexts: Contexts, lead: Any, target: float, thorough: bool, /) -> Bound:
+        """Return what all recodings in some boxes cost at least; `lead` is that of the node above."""
+
+    def work(self, contexts: Contexts) -> int:
+        """Return about how many steps a bound takes."""
+
+    def split(self, bound: Bound, /) -> list[Any]:
+        """Return leads that divide what the eliminated attributes have left to decide, if they have."""
+
+
+class Alone:
+    """One attribute eliminated by itself."""
+
+    def __init__(self, bounder: Bounder) -> None:
+        self._bounder, self.others, self.last = bounder, bounder.others, bounder.attribute
+        self.start, self.narrowed = None, bounder.narrowed
+
+    def bound(self, boxes: Sequence[Box], contexts: Contexts, _lead: None, _target: float, _thorough: bool, /) -> Bound:
+        """Return what all recodings in some boxes cost at least."""
+        cost, state = self._bounder.bound(boxes, contexts)
+        return Bound(cost, None if state is None else {self.last: state}, None)
+
+    def work(self, contexts: Contexts) -> int:
+        """Return about how many steps a bound takes."""
+        return len(contexts.codes) * len(self._bounder.program.steps)
+
+    def split(self, _bound: Bound, /) -> list[None]:
+        """Return nothing: a program leaves nothing to decide."""
+        return []
+
+
+@dataclass(order=True)
+class _Open:
+    """A node in the queue; `place` decides which comes first."""
+
+    place: tuple[int, float, int]
+    bound: float = field(compare=False)
+    boxes: tuple[Box, ...] = field(compare=False)
+    dead: frozenset[Option] = field(compare=False)
+    lead: Any = field(compare=False)
+
+
+class _Gains:
+    """What probing the decisions of each attribute has gained so far, on average."""
+
+    def __init__(self, attributes: int) -> None:
+        self._sums, self._trials = [0.0] * attributes, [0] * attributes
+
+    def promising(self, decisions: list[tuple[int, list[Part]]]) -> list[tuple[int, list[Part]]]:
+        """Return the decisions that are worth a probe, the best first; attributes that are little known before all."""
+        new = [each for each in decisions if self._trials[each[0]] < TRIALS]
+        tried = [each for each in decisions if self._trials[each[0]] >= TRIALS]
+        tried.sort(key=lambda each: -self._sums[each[0]] / self._trials[each[0]])
+        return new + tried[:PROBED]
+
+    def add(self, place: int, gain: float) -> None:
+        """Note what a probe gained."""
+        self._sums[place] += gain
+        self._trials[place] += 1
+
+
+class Proof:
+    """The queue of open nodes, and the bound of all that was left open."""
+
+    def __init__(self, relaxation: Relaxation, answers: Answers, watch: Watch) -> None:
+        self.relaxation, self.answers, self.watch = relaxation, answers, watch
+        self.bound = -inf
+        self._queue: list[_Open] = []
+        self._numbers = count()
+        self._gains = _Gains(len(relaxation.others))
+
+    def run(self) -> bool:
+        """Decide step by step; return whether nothing was left open."""
+        root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)
+        self._push(-inf, root, frozenset(), self.relaxation.start)
+        with ThreadPoolExecutor(2) as threads:
+            for number in count(1):
+                if not self._queue:
+                    return True
+                node = heapq.heappop(self._queue)
+                if self.watch.expired() or not self._expand(node, threads):
+                    return False
+                if number % BESIDE == 0:
+                    self.answers.kick()
+        raise AssertionError("unreachable: numbers do not end")
+
+    def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
+        decided = sum(len(box.choices) for box in boxes)
+        place = (0, -decided) if len(self._queue) > MOST_OPEN else (1, bound)
+        heapq.heappush(self._queue, _Open((*place, next(self._numbers)), bound, boxes, dead, lead))
+
+    def _expand(self, node: _Open, threads: ThreadPoolExecutor) -> bool:
+        """Replace a node by its parts; return whether there was time for it."""
+        if node.bound >= self.answers.target:
+            return True
+        boxes = self._settled(node)
+        if boxes is None:
+            return True
+        contexts = self.relaxation.narrowed(boxes)
+        here = self.relaxation.bound(boxes, contexts, node.lead, self.answers.target, True)
+        self._tick()
+        least = max(node.bound, here.cost)
+        if node.place[0] == 1:  # the smallest bound of all; while it dives, the last such one still holds
+            self.bound = max(self.bound, min(least, self._queue[0].bound if self._queue else inf))
+        if least >= self.answers.target:
+            return True
+        if all(box.complete for box in boxes):
+            return self._close(boxes, here, least)
+        return self._branch(least, boxes, contexts, set(node.dead), here.lead, threads)
+
+    def _branch(
+        self,
+        least: float,
+        boxes: tuple[Box, ...],
+        contexts: Contexts,
+        dead: set[Option],
+        lead: Any,
+        threads: ThreadPoolExecutor,
+    ) -> bool:
+        """Probe the next decisions of attributes that gain much, and take the parts of the one bounded highest."""
+        best: tuple[tuple[float, float], list[tuple[float, tuple[Box, ...], Any]]] | None = None
+        for place, decision in self._gains.promising(list(self._decisions(boxes))):
+            if self.watch.expired():
+                return False
+            parts = [part for part in decision if (place, part.option) not in dead]
+            probes = [(*boxes[:place], part.box, *boxes[place + 1 :]) for part in parts]
+            found, alive = [], []
+            for part, inside, bound in zip(parts, probes, self._probed(probes, contexts, lead, threads), strict=True):
+                found.append(max(bound.cost, least))
+                if found[-1] >= self.answers.target:
+                    dead.add((place, part.option))
+                else:
+                    alive.append((found[-1], inside, bound.lead))
+            most = self.answers.target if self.answers.best else max(least, *(cost for cost in found if cost < inf))
+            mean = sum(min(cost, most) for cost in found) / max(1, len(found))
+            self._gains.add(place, min([most, *found]) + mean / 5 - 6 / 5 * least)
+            if len(alive) <= 1:
+                best = ((inf, inf), alive)
+                break
+            score = (min(cost for cost, _, _ in alive), mean)
+            if best is None or score > best[0]:
+                best = (score, alive)
+        for cost, inside, its_lead in best[1] if best else []:
+            self._push(cost, inside, frozenset(dead), its_lead)
+        return True
+
+    def _probed(
+        self, probes: Sequence[tuple[Box, ...]], contexts: Contexts, lead: Any, threads: ThreadPoolExecutor
+    ) -> Iterator[Bound]:
+        """Bound some nodes, side by side if there is much to do; in the same order whatever the threads do."""
+        target = self.answers.target
+        each = threads.map if self.relaxation.work(contexts) >= WORTH_A_THREAD else map
+        for bound in each(lambda boxes: self.relaxation.bound(boxes, contexts, lead, target, False), probes):
+            self._tick()
+            yield bound
+
+    def _tick(self) -> None:
+        self.watch.tick(self.answers.best.cost if self.answers.best else None, self.bound)
+
+    def _decisions(self, boxes: Sequence[Box]) -> Iterator[tuple[int, list[Part]]]:
+        for place, a in enumerate(self.relaxation.others):
+            if not boxes[place].complete:
+                for decision in self.answers.boxes[a].decisions(boxes[place]):
+                    yield place, decision
+
+    def _settled(self, node: _Open) -> tuple[Box, ...] | None:
+        """Take the decisions of which all parts but one are ruled out; None if there is one without any part left."""
+        boxes, changed = node.boxes, True
+        while changed:
+            changed = False
+            for place, decision in self._decisions(boxes):
+                left = [part for part in decision if (place, part.option) not in node.dead]
+                if not left:
+                    return None
+                if len(left) == 1:
+                    boxes = (*boxes[:place], left[0].box, *boxes[place + 1 :])
+                    changed = True
+                    break
+        return boxes
+
+    def _close(self, boxes: tuple[Box, ...], here: Bound, least: float) -> bool:
+        """Take the best recoding of a node in which all but the eliminated attributes are decided, if they agree on it.
+
+        Bounds do not know how much may be suppressed. Where the best recoding suppresses more, the eliminated
+        attributes are decided further, and the last one of them is searched through. Return whether there was time.
+        """
+        states: list[Any] = [None] * len(self.answers.spaces)
+        for a, box in zip(self.relaxation.others, boxes, strict=True):
+            states[a] = box.state
+        for a, state in (here.states or {}).items():
+            states[a] = state
+        if here.states and self.answers.consider(states):
+            return True
+        parts = self.relaxation.split(here)
+        for lead in parts:
+            self._push(least, boxes, frozenset(), lead)
+        return bool(parts) or self.answers.search_through(states, self.relaxation.last)
