@@ -8,6 +8,7 @@ counts people to start from.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ringfence.census import Census
 from ringfence.classes import Roller
@@ -41,13 +42,18 @@ def starts_by_rows(
     roller = Roller(rows, spaces, hdm_tallies(rows) if name == "hdm" else [])
     losses, full = cell_losses(name, rows), full_loss(name, rows)
 
+    start: list[Any] = []
+
     def best_for(k: int) -> Node | None:
         terms = Terms(Promise((KAnonymity(k),), least=k), limit, rows.rows, losses, full)
         loss = metric(name, spec, rows, roller, k)
         own = Watch(None if left is None else left / TRIALS / 2, watch.listener)
         answers = Answers(rows, spaces, roller, loss, terms, own)
-        answers.begin(())
-        return None if answers.best is None else answers.best.node
+        answers.begin(start)
+        if answers.best is None:
+            return None
+        start[:] = [space.state(position) for space, position in zip(spaces, answers.best.node, strict=True)]
+        return answers.best.node
 
     least = asked = spec.privacy.k or 1
     while asked <= rows.rows and not watch.expired():
