@@ -170,7 +170,7 @@ def test_without_repeated_people_nothing_changes(case: Case, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", [*METHODS, *SCHEMES])
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 3)
 @given(case=cases(sensitive=1), seed=st.integers(0, 999), k=st.integers(1, 4))
 def test_every_class_has_k_people_and_the_audit_knows(name: str, case: Case, seed: int, k: int) -> None:
     case = with_people(case, seed, tagged=True)
@@ -292,7 +292,7 @@ def traced_by_hand(original: pa.Table, release: pa.Table) -> dict[tuple[str, str
 
 
 @given(tables=groupings())
-@settings(max_examples=settings().max_examples * 4)
+@settings(max_examples=settings().max_examples * 2)
 def test_people_are_bounded_by_all_ways_to_trace_rows_back(tables: tuple[pa.Table, pa.Table]) -> None:
     original, release = tables
     possible = traced_by_hand(original, release)
@@ -439,8 +439,9 @@ def test_what_is_judged_row_by_row_is_refused(asked: dict[str, Any]) -> None:
         rf.audit(table.select(["town"]), plain(), table, **asked)
 
 
-@given(case=cases(), seed=st.integers(0, 999), k=st.integers(1, 3))
 @pytest.mark.parametrize("name", ["optimal", "levels"])
+@settings(max_examples=settings().max_examples // 2)
+@given(case=cases(), seed=st.integers(0, 999), k=st.integers(1, 3))
 def test_suppressed_rows_may_stay_masked(name: str, case: Case, seed: int, k: int) -> None:
     case = with_people(case, seed, tagged=True)
     method = {**method_parts(name, case, seed), "keep_suppressed": True}
@@ -488,7 +489,7 @@ def test_people_may_be_told_apart_by_anything(make: Any, composite: bool, tmp_pa
 
 
 @pytest.mark.parametrize("name", [*METHODS, "cut"])
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 4)
 @given(case=cases(sensitive=1), seed=st.integers(0, 999), k=st.integers(1, 3), key=st.sampled_from(["l", "p"]))
 def test_l_values_are_those_of_l_people(name: str, case: Case, seed: int, k: int, key: str) -> None:
     case = with_people(case, seed, tagged=True)
