@@ -6,6 +6,7 @@ items is counted.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,8 @@ def measure(folder: Path, rows: int = 300_000, most_rows: int = 3_000_000) -> It
         peer_seconds = best_seconds(lambda: peer_value.append(float(peer())), runs=1)  # noqa: B023
         total += peer_seconds
         value = ours()[key]
+        if not isclose(value, peer_value[-1], rel_tol=1e-9):
+            raise AssertionError(f"{key} is {value}, but {peer_value[-1]} to pycanon")
         yield {
             "rows": rows,
             "judgement": key,

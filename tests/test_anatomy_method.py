@@ -222,8 +222,10 @@ def test_what_cannot_be_judged_says_so(tmp_path: Path, files: rf.Spec) -> None:
     release = rf.anonymize(PEOPLE, SPEC)
     with pytest.raises(DataError, match="is two tables"):
         rf.audit(release.table, SPEC)
-    with pytest.raises(DataError, match="judged by themselves"):
-        rf.audit(release.table, SPEC, PEOPLE, sensitive=release.sensitive)
+    with pytest.raises(DataError, match="by their original only"):
+        rf.audit(release.table, SPEC, population=PEOPLE, sensitive=release.sensitive)
+    with pytest.raises(DataError, match="'linkage' cannot be carried out: it needs classes"):
+        rf.audit(release.table, SPEC, PEOPLE, sensitive=release.sensitive, attacks="linkage")
     with pytest.raises(DataError, match="whole numbers"):
         rf.audit(
             release.table,
@@ -274,3 +276,58 @@ def test_columns_that_are_taken_are_refused(old: str, new: str) -> None:
 def test_a_value_that_is_too_common_is_unsatisfiable() -> None:
     with pytest.raises(Unsatisfiable, match="3 of 8 rows have 'flu'"):
         rf.anonymize(PEOPLE, with_parts(SPEC, privacy={"l": 3}))
+
+
+# Beside the original
+
+
+def test_damaged_tables_beside_their_original() -> None:
+    """Everyone is one of a kind, so that what a bucket may hold is certain."""
+    release = rf.anonymize(PEOPLE, SPEC)
+    people, values = release.table.to_pylist(), release.sensitive.to_pylist()
+
+    def judged(people: list[dict[str, Any]], values: list[dict[str, Any]]) -> Any:
+        tables = (pa.Table.from_pylist(people, release.table.schema), release.sensitive.schema)
+        return rf.audit(tables[0], SPEC, PEOPLE, sensitive=pa.Table.from_pylist(values, tables[1]))
+
+    def rules(people: list[dict[str, Any]], values: list[dict[str, Any]]) -> list[str]:
+        return [finding.rule for finding in judged(people, values).findings]
+
+    sound = judged(people, values)
+    assert sound.ok
+    assert (sound.measured["original"], sound.measured["suppressed"]) == (8, 0)
+    truth = {f"note {n}": ill for n, ill in enumerate(ILL)}
+    pairs = [
+        (i, j)
+        for i, one in enumerate(people)
+        for j, two in enumerate(people)
+        if one[BUCKET] != two[BUCKET] and truth[one["note"]] != truth[two["note"]]
+    ]
+    for i, j in pairs[:6]:
+        swapped = [*map(dict, people)]
+        swapped[i][BUCKET], swapped[j][BUCKET] = people[j][BUCKET], people[i][BUCKET]
+        assert rules(swapped, values) == ["original"]
+    assert "anatomy" in rules(people[1:], values)
+    assert {*rules(people + people, values + values)} >= {"original", "anatomy"}
+    outlier = {**people[0], "note": "note of nobody"}
+    assert "original" in rules([outlier, *people[1:]], values)
+    lines = [*map(dict, values)]
+    lines[0]["ill"] = "a new one"
+    assert "original" in rules(people, lines)
+
+
+def test_attacks_on_buckets() -> None:
+    release = rf.anonymize(PEOPLE, SPEC, attacks="all")
+    plain, knowing = release.audit.attacks
+    sizes = Counter(row[BUCKET] for row in release.table.to_pylist())
+    assert plain.success == pytest.approx(len(sizes) / 8)
+    assert (plain.worst, plain.promised) == (1 / min(sizes.values()), 1 / 2)
+    assert plain.baseline == 3 / 8
+    assert (knowing.worst, knowing.promised) == (1 / (min(sizes.values()) - 1), 1)
+    assert "Attacks" in release.report().html
+
+
+def test_an_original_without_a_column_cannot_be_judged_by() -> None:
+    release = rf.anonymize(PEOPLE, SPEC)
+    with pytest.raises(DataError, match="the original has no column 'ill'"):
+        rf.audit(release.table, SPEC, PEOPLE.drop_columns(["ill"]), sensitive=release.sensitive)

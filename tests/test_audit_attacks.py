@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import operator
 from collections import Counter
 from typing import Any
 
@@ -88,11 +89,47 @@ def test_homogeneity_and_background_are_their_definitions(rows: list[Row]) -> No
         others = sorted((n for other, n in count.items() if other != value), reverse=True)
         return count[value] / (count.total() - sum(others[:out]))
 
+    def right(count: Counter[str], value: str, out: int) -> float:
+        """How often the commonest value is the target's, over all that may be known; of equals, any is guessed."""
+        known = [*itertools.combinations({*count} - {value}, min(out, len(count) - 1))]
+        best = [[v for v in count if v not in out and count[v] == max(count[w] for w in {*count} - {*out})]
+                for out in known]  # fmt: skip
+        return sum(1 / len(guesses) for guesses in best if value in guesses) / len(known)
+
+    assert homogeneity.success == pytest.approx(
+        sum(right(count, value, 0) * n for count in counts for value, n in count.items()) / len(rows)
+    )
     for out, attack in ((1, first), (2, second)):
-        sure = [(share(count, value, out), n) for count in counts for value, n in count.items()]
-        assert attack.success == pytest.approx(sum(one * n for one, n in sure) / len(rows))
-        assert attack.worst == pytest.approx(max(one for one, _ in sure))
+        success = sum(right(count, value, out) * n for count in counts for value, n in count.items())
+        assert attack.success == pytest.approx(success / len(rows))
+        assert attack.success >= homogeneity.success - 1e-9
+        assert attack.worst == pytest.approx(max(share(count, value, out) for count in counts for value in count))
         assert attack.promised == (pytest.approx(2 / 3) if out == 1 else None)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any), min_size=1, max_size=4),
+    st.sampled_from(
+        [
+            {"l": {"value": 2, "kind": "recursive", "c": 1.5}},
+            {"l": {"value": 2.2, "kind": "entropy"}},
+            {"l": {"value": 1.3, "kind": "entropy"}},
+            {"t": 0.25},
+            {"alpha": 0.6},
+            {"beta": 0.8},
+            {"beta": {"value": 2, "kind": "enhanced"}},
+            {"delta": 0.7},
+        ]
+    ),
+)
+def test_what_is_promised_of_values_holds_wherever_the_promise_does(counts: list[list[int]], privacy: Any) -> None:
+    rows = [(name, value) for name, of in zip("pqrs", counts, strict=False) for v, n in zip("xyz", of, strict=True)
+            for value in [v] * n]  # fmt: skip
+    spec = Spec(attributes={"q": {"role": "quasi"}, "s": {"role": "sensitive"}}, privacy={"k": 1, **privacy})
+    table = text_table("qs", rows)
+    verdict = rf.audit(table, spec, table, attacks=["homogeneity"])
+    if verdict.ok:
+        assert verdict.attacks[0].within is not False
 
 
 def test_minimality_finds_what_a_merge_gives_away() -> None:
@@ -105,9 +142,14 @@ def test_minimality_finds_what_a_merge_gives_away() -> None:
     assert attack.worst == pytest.approx(0.5, abs=0.08)
     uneven = [*rows, ("a", 1, "hiv"), ("a", 1, "hiv")]
     (attack,) = attacked(coarse(uneven), spec_of(k=2, l=2), "minimality", original=original(uneven))
-    assert attack.worst > 0.75 > attack.baseline
+    assert attack.worst > 0.75 > attack.baseline == pytest.approx(4 / 6)
+    assert attack.success == pytest.approx(4 / 6)  # he takes town b to have hiv twice, and is wrong there
     assert attack == attacked(coarse(uneven), spec_of(k=2, l=2), "minimality", original=original(uneven))[0]
     assert attacked(coarse(rows), spec_of(k=3, l=2), "minimality", original=original(rows)) == []
+    # As in docs/promise.md: only the two of town a can have a single value, so both have hiv.
+    certain = [*rows, ("b", 1, "cough")]
+    (attack,) = attacked(coarse(certain), spec_of(k=2, l=2), "minimality", original=original(certain))
+    assert (attack.success, attack.worst, attack.baseline) == (3 / 5, 1, 2 / 5)
 
 
 @given(RAW)
@@ -116,13 +158,18 @@ def test_intersection_by_definition(rows: list[Row]) -> None:
     (attack,) = attacked(coarse(rows), spec_of(k=1), "intersection", original=original(rows), other=other)
     first = by_class([(UP[x], y // 5, s) for x, y, s in rows], 2)
     second = by_class([(x, s) for x, _, s in rows], 1)
-    sure = []
+    sure, guesses, alone = [], [], []
     for x, y, _ in rows:
         here, there = Counter(first[UP[x], y // 5]), Counter(second[(x,)])
         meet = [here[value] * there[value] for value in here]
         sure.append(max(meet) / sum(meet))
+        guesses.append(min(here, key=lambda value: (-here[value] * there[value], value)))
+        alone.append([min(each, key=lambda value: (-each[value], value)) for each in (here, there)])
     assert attack.worst == pytest.approx(max(sure))
-    assert 0 <= attack.success <= 1
+    true = [(row[2],) for row in rows]
+    assert attack.success == pytest.approx(sum(map(operator.eq, guesses, true)) / len(rows))
+    right = [sum(guess[side] == value for guess, value in zip(alone, true, strict=True)) for side in (0, 1)]
+    assert attack.baseline == pytest.approx(max(right) / len(rows))
 
 
 def test_intersection_tells_who_was_hidden_in_each() -> None:
@@ -131,6 +178,26 @@ def test_intersection_tells_who_was_hidden_in_each() -> None:
     by_place = text_table("xys", [(x, "*", s) for x, _, s in rows])
     (attack,) = attacked(by_age, spec_of(k=2), "intersection", original=original(rows), other=by_place)
     assert (attack.success, attack.worst, attack.baseline) == (1, 1, 0.5)
+
+
+def test_numbers_that_are_spelled_in_two_ways_are_the_same_people() -> None:
+    rows: list[Row] = [("a", 1, "hiv"), ("b", 1, "flu"), ("b", 6, "cold"), ("a", 6, "gout")] * 2
+    spelled = text_table("xys", [(x, f"0{y}" if n % 3 else str(y), s) for n, (x, y, s) in enumerate(rows)])
+    spec = spec_of(k=2, l=2)
+    one, two = (
+        rf.audit(coarse(rows), spec, raw, other=coarse(rows), attacks="all") for raw in (original(rows), spelled)
+    )
+    assert one.attacks == two.attacks
+    assert one.measured == two.measured
+
+
+@given(RAW, st.integers(1, 3))
+def test_corruption_takes_rows_out_of_the_class(rows: list[Row], known: int) -> None:
+    (attack,) = attacked(coarse(rows), spec_of(k=1), "corruption", original=original(rows), corrupted=known)
+    sizes = [len(values) for values in by_class([(UP[x], y // 5, s) for x, y, s in rows], 2).values()]
+    left = [max(size - known, 1) for size in sizes]
+    assert attack.success == pytest.approx(sum(n / m for n, m in zip(sizes, left, strict=True)) / len(rows))
+    assert attack.worst == 1 / min(left)
 
 
 def test_corruption_and_items() -> None:
@@ -146,6 +213,11 @@ def test_corruption_and_items() -> None:
     (attack,) = attacked(baskets, spec, "items")
     assert (attack.worst, attack.promised, attack.baseline) == (0.5, 0.5, 0.25)
     assert attack.success == pytest.approx((0.5 + 0.5 + 1 / 3) / 3)
+    many = [[*itertools.compress("pqrst", bits)] for bits in itertools.product([0, 1], repeat=5)] * 3
+    one, two = (
+        attacked(pa.table({"basket": each}), spec, "items") for each in (many, [row[::-1] for row in many[::-1]])
+    )
+    assert one == two
 
 
 def test_all_attacks_that_can_be_carried_out() -> None:
@@ -156,6 +228,7 @@ def test_all_attacks_that_can_be_carried_out() -> None:
     assert "Attacks:" in str(verdict)
     hidden = rf.audit(coarse(rows).drop_columns(["s"]), spec_of(k=2), original(rows), attacks="all")
     assert {attack.name for attack in hidden.attacks} == {"linkage", "corruption"}
+    assert [note.split("'")[1] for note in hidden.notes] == ["homogeneity", "background", "minimality"]
     with pytest.raises(SpecError, match="there is no attack 'brute'"):
         rf.audit(coarse(rows), spec_of(k=2), original(rows), attacks=["brute"])
     with pytest.raises(DataError, match="'linkage' cannot be carried out: it needs the original"):

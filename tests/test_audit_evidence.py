@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,15 @@ TOWNS = ["ulm", "bonn", "rome", "nice", "alp", "sylt", "elba"]
 METHODS: dict[str, dict[str, Any]] = {
     "levels of a lattice": {"name": "optimal"},
     "cuts": {"name": "optimal", "scheme": "cut"},
+    "runs": {"name": "optimal", "scheme": "ordered", "time_limit": 1.0},
+    "guided runs": {"name": "optimal", "scheme": "guided-ordered", "time_limit": 1.0},
+    "guided sets": {"name": "optimal", "scheme": "guided-set", "time_limit": 1.0},
     "sets": {"name": "optimal", "scheme": "set", "time_limit": 1.0},
     "fixed levels": {"name": "levels", "levels": {"age": 2, "town": 2}, "suppression": 1.0},
     "clusters": {"name": "cluster"},
     "clusters as sets": {"name": "cluster", "representation": "set"},
     "local": {"name": "local"},
+    "local as ranges": {"name": "local", "representation": "range"},
     "hilbert": {"name": "hilbert"},
     "mondrian": {"name": "mondrian"},
     "homogeneous rings": {"name": "ring", "homogeneous": True},
@@ -57,16 +62,30 @@ def spec_of(method: dict[str, Any]) -> Spec:
     )
 
 
-Case = tuple[list[dict[str, str]], Callable[[list[dict[str, str]]], Verdict]]
+Rows = list[dict[str, str]]
+Case = tuple[Rows, Callable[[Rows], Verdict]]
 
 
-@pytest.fixture(params=[*METHODS.values()], ids=[*METHODS])
-def case(request: pytest.FixtureRequest) -> Case:
+@cache
+def released(method: str, k: int = 4) -> tuple[pa.Table, Spec]:
+    """Return a release of each method."""
+    spec = spec_of(METHODS[method])
+    spec = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": k})})
+    return rf.anonymize(people(), spec).table, spec
+
+
+@pytest.fixture(params=[*METHODS])
+def method(request: pytest.FixtureRequest) -> str:
+    """Return each method in turn."""
+    return str(request.param)
+
+
+@pytest.fixture
+def case(method: str) -> Case:
     """Return the rows of a release, and how to judge them beside the original."""
-    spec = spec_of(request.param)
-    release = rf.anonymize(people(), spec).table
+    release, spec = released(method)
 
-    def judged(rows: list[dict[str, str]]) -> Verdict:
+    def judged(rows: Rows) -> Verdict:
         return rf.audit(pa.Table.from_pylist(rows, release.schema), spec, people())
 
     return release.to_pylist(), judged
@@ -125,6 +144,16 @@ def test_two_releases_merged(case: Case) -> None:
     assert "rows" in rules(verdict)
 
 
+def test_two_releases_mixed(method: str, case: Case) -> None:
+    """Half of the people from this release, the others from a coarser one: classes fall apart, or others are there."""
+    rows, judged = case
+    coarser = {row["note"]: row for row in released(method, k=9)[0].to_pylist()}
+    mixed = [coarser.get(row["note"], row) if number % 2 else row for number, row in enumerate(rows)]
+    before, after = judged(rows), judged(mixed)
+    assert mixed == rows or after.measured != before.measured
+    assert "original" not in rules(after)  # every label is true
+
+
 def test_one_outlier_added(case: Case) -> None:
     rows, judged = case
     outlier = {**rows[0], "age": "[20, 40)", "town": "hill", "note": "note of nobody"}
@@ -133,6 +162,66 @@ def test_one_outlier_added(case: Case) -> None:
     assert "original" in rules(replaced)
     if "matches" not in replaced.measured:  # a ring has no classes: the outlier may be anyone whom its labels hold
         assert replaced.measured["k"] < 4
+
+
+# Attacked
+
+
+def test_no_attack_does_better_than_was_promised(method: str) -> None:
+    """k bounds whose row it is, other models what its value is; rows in another order, the same rates."""
+    release, spec = released(method)
+    verdict = rf.audit(release, spec, people(), corrupted=2, attacks="all")
+    shuffled = [table.take(pa.array(range(table.num_rows))[::-1]) for table in (release, people())]
+    assert verdict.attacks == rf.audit(shuffled[0], spec, shuffled[1], corrupted=2, attacks="all").attacks
+    assert {attack.name for attack in verdict.attacks} >= {"linkage", "homogeneity", "corruption"}
+    for attack in verdict.attacks:
+        assert 0 <= attack.success <= 1
+        assert attack.success <= attack.worst + 1e-9 or attack.name in ("minimality", "homogeneity", "background")
+        assert attack.within is not False, attack
+    assert [attack.promised for attack in verdict.attacks if attack.name == "linkage"] == [1 / 4] * 2
+
+
+@pytest.mark.parametrize(
+    ("privacy", "limit"),
+    [
+        ({"k": 3, "l": {"value": 2, "kind": "recursive", "c": 2}}, 2 / 3),
+        ({"k": 3, "l": {"value": 2.5, "kind": "entropy"}}, None),
+        ({"k": 3, "t": 0.3}, None),
+    ],
+)
+def test_what_is_promised_of_sensitive_values(privacy: dict[str, Any], limit: float | None) -> None:
+    spec = Spec(**{**spec_of({"name": "mondrian"}).model_dump(exclude_unset=True), "privacy": privacy})
+    release = rf.anonymize(people(), spec, attacks=["homogeneity", "background"])
+    found = release.audit.attacks[0]
+    assert found.promised is not None
+    assert found.within
+    assert limit is None or found.promised == pytest.approx(limit)
+    assert release.attacks == ("homogeneity", "background")
+
+
+def test_attacks_are_carried_out_on_the_file_that_is_saved(tmp_path: Path) -> None:
+    release = rf.anonymize(people(), spec_of({"name": "mondrian"}), attacks="all")
+    release.save(tmp_path)
+    written = json.loads((tmp_path / "private" / "audit.json").read_text(encoding="utf-8"))
+    assert written["attacks"] == release.audit.as_dict()["attacks"]
+    assert written["measured"]["original"] == 60
+    assert 'id="attacks"' in (tmp_path / "private" / "report.html").read_text(encoding="utf-8")
+
+
+def test_rings_keep_values_at_what_they_promise() -> None:
+    """Over many draws, guesses of a value are right no more often than one in l, but for chance."""
+    rows = [(str(20 + n), TOWNS[n % 7], "mnopqr"[(n * 5 + n // 6) % 6], f"note {n}") for n in range(60)]
+    table = text_table(["age", "town", "illness", "note"], rows)
+    parts = spec_of({"name": "ring"}).model_dump(exclude_unset=True)
+    parts["attributes"].pop("note")
+    right = []
+    for seed in range(12):
+        spec = Spec(**{**parts, "privacy": {"l": 3}, "method": {"name": "ring", "seed": seed}})
+        found = rf.anonymize(table.drop_columns(["note"]), spec, attacks="homogeneity").audit.attacks[0]
+        assert found.within
+        assert found.promised == pytest.approx(1 / 3)
+        right.append(found.success)
+    assert sum(right) / len(right) < 1 / 3 + 3 * (2 / 9 / (12 * 60)) ** 0.5
 
 
 # In writing
@@ -159,6 +248,28 @@ def test_verdicts_follow_their_schema() -> None:
     assert written["attacks"]
     assert written["risk"]["journalist"]["highest"] <= 1
     assert written["notes"]
+
+
+def test_verdicts_of_every_method_follow_the_schema(method: str, case: Case) -> None:
+    rows, judged = case
+    release, spec = released(method)
+    assert in_writing(rf.audit(release, spec, people(), corrupted=1, attacks="all"))["attacks"]
+    assert not in_writing(judged(rows[2:] + rows[:1] * 70))["ok"]
+
+
+def test_verdicts_on_two_tables_and_on_baskets_follow_the_schema() -> None:
+    roles = {"age": "quasi", "town": "sensitive", "illness": "insensitive", "note": "insensitive"}
+    attributes: dict[str, Any] = {name: {"role": role} for name, role in roles.items()}
+    spec = Spec(attributes=attributes, privacy={"l": 2}, method={"name": "anatomy"})
+    release = rf.anonymize(people(), spec, attacks="all")
+    written = in_writing(release.audit)
+    assert [attack["promised"] for attack in written["attacks"]] == [1 / 2, 1]
+    baskets = pa.table({"basket": [["a", "b"], ["a", "b"], ["a"]]})
+    tree = {"role": "items", "hierarchy": {"tree": {"A": ["a", "b"]}}}
+    spec = Spec(attributes={"basket": tree}, privacy={"k": 2, "m": 2}, method={"name": "itemsets"})
+    written = in_writing(rf.anonymize(baskets, spec, attacks="all").audit)
+    assert [attack["name"] for attack in written["attacks"]] == ["items"]
+    assert not in_writing(rf.audit(pa.table({"basket": [["b"], ["a"]]}), spec))["ok"]
 
 
 def test_every_rule_has_its_mending_and_is_in_the_schema() -> None:

@@ -11,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.audit.counts import read_released
+from ringfence.audit.gaps import fewest_fitting
 from ringfence.audit.reading import Everything, Interval, Masked, OneOf, read_interval, read_label
-from ringfence.spec import Spec
+from ringfence.engine import ROWS, Engine
+from ringfence.errors import DataError
+from ringfence.spec import Data, Spec
 
 AGE: dict[str, Any] = {"role": "quasi", "order": "numeric"}
 TENS: dict[str, Any] = {"role": "quasi", "hierarchy": {"intervals": [10, 20], "bottom": 20, "top": 60}}
@@ -34,6 +38,13 @@ TENS: dict[str, Any] = {"role": "quasi", "hierarchy": {"intervals": [10, 20], "b
         ("≥ 60", 60, None, (True, True)),
         (">60", 60, None, (False, True)),
         ("60+", 60, None, (True, True)),
+        ("60 and over", 60, None, (True, True)),
+        ("Over 60", 60, None, (False, True)),
+        ("(60, Inf]", 60, None, (False, True)),
+        ("(-inf, 20.0]", None, 20, (True, True)),
+        ("(1e+03,2.5e+03]", 1000, 2500, (False, True)),
+        ("under 20", None, 20, (True, False)),
+        ("up to 19", None, 19, (True, True)),
         ("<20", None, 20, (True, False)),
         ("≤19", None, 19, (True, True)),
     ],
@@ -44,7 +55,8 @@ def test_intervals_in_the_usual_spellings(text: str, low: Any, high: Any, ends: 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "20", "a-b", "2024-03-31", "30-20", "[30, 20)", "20-", ">=", "+60", "1,2", "(20)"]
+    "text",
+    ["", "20", "a-b", "2024-03-31", "30-20", "[30, 20)", "20-", ">=", "+60", "1,2", "(20)", "(-Inf, Inf)", "(inf, 20]"],
 )
 def test_what_is_no_interval(text: str) -> None:
     assert read_interval(text) is None
@@ -89,7 +101,7 @@ def test_an_interval_that_the_hierarchy_does_not_have_is_shown_as_it_stands() ->
     (finding,) = audited(table, Spec(attributes={"age": TENS}, privacy={"k": 1})).findings
     assert finding.rule == "labels"
     assert "'20-28' (2 rows)" in finding.message
-    assert finding.message.endswith("first in row 2")
+    assert finding.message.endswith("first in row 2, not counting the names of columns")
 
 
 def test_what_cannot_be_read_is_shown_with_its_row(tmp_path: Path) -> None:
@@ -103,7 +115,7 @@ def test_what_cannot_be_read_is_shown_with_its_row(tmp_path: Path) -> None:
     (finding,) = rf.audit(path, spec).findings
     assert finding.rule == "labels"
     assert "'about 30' (1 row)" in finding.message
-    assert finding.message.endswith("first in row 3")
+    assert finding.message.endswith("first in row 3, not counting the names of columns")
     assert rf.audit(path, spec).measured["missing"] == 1
 
 
@@ -119,3 +131,119 @@ def test_a_foreign_table_beside_its_original() -> None:
     assert (rules(verdict), verdict.measured["k"], verdict.measured["suppressed"]) == ([], 2, 0)
     rows[0] = rows[1] = ("20-29", "4790*", "{a, c}")
     assert rules(rf.audit(text_table(["age", "zip", "job"], rows), spec, original)) == ["original"]
+
+
+# Files as other tools write them
+
+
+FOLDER = Path(__file__).parent / "foreign"
+TEXT: dict[str, Any] = {"role": "quasi"}
+MASK: dict[str, Any] = {"role": "quasi", "hierarchy": {"mask": "right"}}
+
+
+def of_sdcmicro(**data: Any) -> Spec:
+    """Return a specification for the table that sdcMicro would write."""
+    attributes = {"urbrur": TEXT, "roof": TEXT, "age": AGE, "income": AGE, "disease": {"role": "sensitive"}}
+    return Spec(attributes=attributes, data=data, privacy={"k": 2})
+
+
+def test_a_file_of_sdcmicro() -> None:
+    """`cut` writes (20,30], with the lowest end [0,20]; suppressed cells are NA; write.csv adds the names of rows."""
+    verdict = rf.audit(FOLDER / "sdcmicro.csv", of_sdcmicro(missing_values=["NA"]))
+    assert rules(verdict) == ["unlisted", "k"]
+    assert "'row names'" in verdict.findings[0].message
+    assert (verdict.measured["k"], verdict.measured["missing"]) == (1, 3)
+    (note,) = verdict.notes
+    assert "as sdcMicro counts, every row would have 2 that fit" in note
+    labels = {label for each in verdict.smallest for label in each.labels.values()}
+    assert {"(20, 30]", "[0, 20]", "2412.5", None} <= labels
+
+
+def test_what_means_missing_is_asked_for() -> None:
+    verdict = rf.audit(FOLDER / "sdcmicro.csv", of_sdcmicro(unlisted="publish"))
+    assert rules(verdict) == ["labels", "k"]
+    message = verdict.findings[0].message
+    assert "'income' is published as 'NA' (1 row), which cannot be read" in message
+    assert "data.missing_values" in message
+    assert "first in row 7" in message
+
+
+def test_a_file_of_arx() -> None:
+    """Intervals are open above as `[20, 40[`, sets `{a, b}`, suppressed rows and identifiers `*`, what is missing
+    NULL."""
+    attributes: dict[str, Any] = {
+        **{"name": {"role": "identifier"}, "age": AGE, "sex": TEXT, "zip": MASK, "job": TEXT, "weight": AGE},
+        "disease": {"role": "sensitive"},
+    }
+    data = {"delimiter": ";", "missing_values": ["NULL"]}
+    spec = Spec(attributes=attributes, data=data, privacy={"k": 2, "l": 2})
+    verdict = rf.audit(FOLDER / "arx.csv", spec)
+    assert rules(verdict) == ["k", "l"]  # one row was suppressed and left in the file
+    assert [verdict.measured[key] for key in ("k", "rows", "classes", "masked", "missing")] == [1, 7, 4, 1, 2]
+    assert "take them out of the file" in verdict.notes[0]
+    original = pa.table(
+        {
+            **{"name": [*"abcdefg"], "age": [20, 39, 25, 31, 40, 60, 70], "sex": ["male"] * 2 + ["female"] * 5},
+            "zip": ["47906", "47911", "13053", "13059", "13001", "13099", "99999"],
+            "job": ["nurse", "cook", "clerk", "clerk", "cook", "nurse", "judge"],
+            "weight": [50.5, 80.4, 49.0, 50.4, 80.5, 99.0, 70.0],
+            "disease": ["flu", "cold", "flu", "cold", "ulcer", "flu", "flu"],
+        }
+    )
+    assert rules(rf.audit(FOLDER / "arx.csv", spec, original)) == ["k", "l"]
+    moved = original.set_column(1, "age", pa.array([20, 40, 25, 31, 40, 60, 70]))
+    assert "original" in rules(rf.audit(FOLDER / "arx.csv", spec, moved))  # 40 is not in [20, 40[
+
+
+def test_a_file_of_anjana() -> None:
+    """Identifiers are kept as `*`; the rows keep their numbers in the original, which nobody should publish."""
+    schooling = {"tree": {"school": ["11th", "12th"], "higher": ["Masters", "Doctorate"]}}
+    attributes: dict[str, Any] = {
+        "name": {"role": "identifier"},
+        "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10, 20]}},
+        "education": {"role": "quasi", "hierarchy": schooling},
+        **{"sex": TEXT, "zip": MASK, "illness": {"role": "sensitive"}},
+    }
+    spec = Spec(attributes=attributes, privacy={"k": 2, "l": 2})
+    verdict = rf.audit(FOLDER / "anjana.csv", spec)
+    assert rules(verdict) == ["unlisted"]
+    assert "'index'" in verdict.findings[0].message
+    assert (verdict.measured["k"], verdict.measured["l"]) == (2, 2)
+    original = text_table(
+        ["name", "age", "education", "sex", "zip", "illness"],
+        [
+            ("a", "41", "11th", "Female", "47906", "ulcer"),
+            ("b", "59", "12th", "Female", "47905", "flu"),
+            ("c", "20", "Masters", "Male", "47905", "cold"),
+            ("d", "39", "Doctorate", "Female", "47906", "flu"),
+        ],
+    )
+    assert rules(rf.audit(FOLDER / "anjana.csv", spec, original)) == ["unlisted"]
+    loose = Spec(attributes={**attributes, "education": TEXT}, privacy={"k": 2})
+    (_, finding) = rf.audit(FOLDER / "anjana.csv", loose, original).findings
+    assert "no value of 'education' is under 'higher', 'school'" in finding.message
+
+
+CELLS = st.sampled_from(["a", "b", None])
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12))
+def test_missing_cells_that_fit_anything(rows: list[tuple[str | None, ...]]) -> None:
+    attributes = dict.fromkeys("xyz", TEXT)
+    with Engine(Data()) as engine:
+        counted = engine.count(engine.hold(text_table("xyz", rows)), [*"xyz"])
+    released = read_released(counted, ROWS, [*"xyz"], [], Spec(attributes=attributes, privacy={"k": 1}))
+    fits = [
+        sum(
+            all(one == two or one is None or two is None for one, two in zip(row, other, strict=True)) for other in rows
+        )
+        for row in rows
+    ]
+    assert fewest_fitting(released) == min(fits)
+
+
+def test_a_column_without_a_name_that_is_not_the_first_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,,b\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(DataError, match="column 2"):
+        rf.audit(path, Spec(attributes={"a": TEXT}, privacy={"k": 1}))

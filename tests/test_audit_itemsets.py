@@ -4,6 +4,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -157,12 +158,16 @@ ITEMS = Spec(
 )
 
 
-def release() -> list[list[str]]:
-    """Return a seeded release of baskets."""
+def bought() -> pa.Table:
+    """Return seeded baskets."""
     rng = random.Random(4)
     baskets = [rng.sample("aabbbccdef", rng.randint(1, 3)) for _ in range(60)]
-    table = rf.anonymize(pa.table({"basket": [sorted({*basket}) for basket in baskets]}), ITEMS).table
-    published: list[list[str]] = table["basket"].to_pylist()
+    return pa.table({"basket": [sorted({*basket}) for basket in baskets]})
+
+
+def release(spec: Spec = ITEMS) -> list[list[str]]:
+    """Return a release of them."""
+    published: list[list[str]] = rf.anonymize(bought(), spec).table["basket"].to_pylist()
     return published
 
 
@@ -185,3 +190,45 @@ def test_damaged_baskets_of_ours() -> None:
     holders = [number for number, basket in enumerate(good) if rarest in basket]
     fewer = [basket for number, basket in enumerate(good) if number not in holders[2:]]
     assert "m" in rules(fewer)
+
+
+FANOUT = Spec(**{**ITEMS.model_dump(exclude_unset=True),
+                 "attributes": {"basket": {"role": "items", "hierarchy": {"fanout": 2}}}})  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", [ITEMS, FANOUT], ids=["stated tree", "tree of the items"])
+def test_damaged_baskets_beside_their_original(spec: Spec) -> None:
+    good = release(spec)
+
+    def judged(baskets: list[list[str]]) -> Any:
+        return rf.audit(pa.table({"basket": baskets}), spec, bought())
+
+    def broken(baskets: list[list[str]]) -> list[str]:
+        return [finding.rule for finding in judged(baskets).findings]
+
+    sound = judged(good)
+    assert sound.ok
+    assert (sound.measured["original"], sound.measured["suppressed"]) == (60, 0)
+    assert judged(good[1:]).measured["suppressed"] == 1
+    assert {"rows", "original"} <= {*broken(good + good)}
+    i, j = next(
+        (i, j) for i, one in enumerate(good) for j, two in enumerate(good) if {*one} - {*two} and {*two} - {*one}
+    )
+    out, back = min({*good[i]} - {*good[j]}), min({*good[j]} - {*good[i]})
+    swapped = [*good]
+    swapped[i] = sorted([label for label in good[i] if label != out] + [back])
+    swapped[j] = sorted([label for label in good[j] if label != back] + [out])
+    same = sorted(map(sorted, swapped)) == sorted(map(sorted, good))
+    assert same or "original" in broken(swapped)
+    outlier = [*good[1:], sorted({label for basket in good for label in basket})]
+    assert "original" in broken(outlier)
+    assert "labels" in broken([*good[1:], ["zebra"]])
+
+
+def test_mixed_cuts_beside_the_original() -> None:
+    """Two releases of the same baskets, mixed: an item then has two labels."""
+    coarse = release(Spec(**{**ITEMS.model_dump(exclude_unset=True), "privacy": {"k": 40, "m": 2}}))
+    fine = release()
+    assert sorted(map(sorted, coarse)) != sorted(map(sorted, fine))
+    verdict = rf.audit(pa.table({"basket": fine[:30] + coarse[30:]}), ITEMS, bought())
+    assert not verdict.ok

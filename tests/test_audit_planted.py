@@ -144,6 +144,16 @@ def test_many_strange_labels_are_one_finding_that_names_ten() -> None:
 # Columns
 
 
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [(["*", None], False), ([None, None], False), (["*", "Ann"], True), ([[1], [2]], True), ([1.5, None], True)],
+)
+def test_columns_that_say_nothing_are_passed_over(cells: list[Any], found: bool) -> None:
+    spec = Spec(attributes={"q": QUASI, "name": {"role": "identifier"}}, privacy={"k": 2})
+    table = pa.table({"q": ["x", "x"], "name": cells, "other": cells})
+    assert rules(audited(table, spec)) == ["identifier", "unlisted"] * found
+
+
 def test_an_identifier_that_is_still_there() -> None:
     table = text_table(PUBLISHED, HOLDS).append_column("name", pa.array(["Ann"] * len(HOLDS)))
     (finding,) = audited(table, PEOPLE).findings
@@ -214,6 +224,7 @@ def test_all_rows_masked() -> None:
     assert verdict.ok
     assert verdict.measured["masked"] == verdict.measured["k"] == 2
     assert verdict.measured["classes"] == 1
+    assert verdict.notes == ("every row has '*' in every quasi-identifier: the release tells nothing of them any more",)
 
 
 def test_masked_rows_are_judged_as_a_class() -> None:
@@ -230,7 +241,9 @@ def test_missing_values_are_counted_as_labels() -> None:
     assert rules(verdict) == ["k", "l", "p"]
     assert verdict.findings[0].example == {"q": "", "age": "31"}  # an empty text is not a missing one
     assert verdict.measured["missing"] == 4
-    assert audited(text_table(["q", "age", "s"], rows[:-1]), TWO).ok
+    held = audited(text_table(["q", "age", "s"], rows[:-1]), TWO)
+    assert held.ok
+    assert held.notes == ("'s' is missing in 1 row, which counts as a value of its own",)
     assert "'q': missing" in str(verdict)
 
 

@@ -818,7 +818,7 @@ def test_anatomy_writes_two_tables_that_are_judged_together(desk: Desk) -> None:
     assert json.loads(done(desk.run("--json")).out)["sensitive"] == str(sensitive)
     assert "illness" not in desk.rows()[0]
     sensitive.write_text(sensitive.read_text().replace("cold", "flu").replace("ache", "flu"))
-    assert "have the same value: more than one in 2" in desk.audit().out
+    assert "where a value has more than one in l = 2 of the rows, the worst 2 of 2" in desk.audit().out
     sensitive.unlink()
     refused(desk.audit(), 2, "sensitive.csv")
 
@@ -868,6 +868,50 @@ def test_an_audit_against_the_original(desk: Desk) -> None:
     done(desk.run())
     assert "original = " in done(desk.audit("--original", desk.folder / "people.csv")).out
     refused(desk.audit("--original", desk.folder / "nobody.csv"), 2, "nobody.csv")
+
+
+def test_attacks_of_a_run_stand_in_its_report(desk: Desk) -> None:
+    desk.put()
+    shown = done(desk.ring("run", desk.spec, "-o", desk.out, "--attack", "linkage", "--attack", "homogeneity")).out
+    assert "[linkage] knowing all quasi-identifiers: right for" in shown
+    written = json.loads((desk.out / "private" / "audit.json").read_text())
+    assert {attack["name"] for attack in written["attacks"]} == {"linkage", "homogeneity"}
+    assert 'id="attacks"' in (desk.out / "private" / "report.html").read_text()
+    refused(desk.run("--attack", "brute"), 2, "there is no attack 'brute'", "linkage")
+    everything = done(desk.run("--attack", "all", "--json")).json["verdict"]["attacks"]
+    assert [attack for attack in everything if attack["name"] in ("linkage", "homogeneity")] == written["attacks"]
+    assert len(everything) > len(written["attacks"])
+
+
+def test_a_verdict_in_a_folder(desk: Desk) -> None:
+    desk.put()
+    done(desk.run())
+    folder = desk.folder / "verdict"
+    original = desk.folder / "people.csv"
+    shown = done(desk.audit("--original", original, "--attack", "all", "-o", folder)).out
+    assert str(folder / "audit.html") in shown
+    written = json.loads((folder / "audit.json").read_text())
+    assert written["ok"]
+    assert written == done(desk.audit("--original", original, "--attack", "all", "--json")).json
+    assert "The promise holds" in (folder / "audit.html").read_text()
+    assert sorted(part.name for part in folder.iterdir()) == ["audit.html", "audit.json"]
+    refused(desk.audit("-o", original), 2, "cannot write")
+
+
+def test_exit_codes_of_an_audit(desk: Desk) -> None:
+    """0: it holds; 1: it does not, and the verdict is shown all the same; 2: it could not be judged."""
+    desk.put()
+    done(desk.run())
+    assert desk.audit().code == 0
+    desk.put(privacy="k = 9")
+    failed = desk.audit("-o", desk.folder / "verdict")
+    assert (failed.code, failed.err) == (1, "")
+    assert "to mend it: generalize these rows further, or suppress them" in failed.out
+    assert "The promise does not hold" in (desk.folder / "verdict" / "audit.html").read_text()
+    assert desk.audit("--json").code == 1
+    refused(desk.audit("--attack", "all"), 2, "no attack can be carried out")
+    desk.put(privacy="k_map = 2")
+    refused(desk.audit(), 2, "it needs a table of the population")
 
 
 # Baskets

@@ -593,3 +593,26 @@ def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(100))
     assert sorted(numbers["number"].to_pylist()) == list(range(1, 101))
     assert [row["row"] for row in sorted(numbers.to_pylist(), key=lambda row: row["number"])] != list(range(100))
+
+
+def test_counting_in_memory_is_counting_by_the_engine() -> None:
+    rng = random.Random(5)
+    table = pa.table(
+        {
+            "text": [rng.choice(["a", "", "é", None]) for _ in range(300)],
+            "whole": pa.array([rng.choice([1, -1, None]) for _ in range(300)], pa.int16()),
+            "flag": [rng.choice([True, False, None]) for _ in range(300)],
+            "day": [rng.choice([dt.date(2024, 2, 29), dt.date(1960, 1, 1), None]) for _ in range(300)],
+            "float": [rng.choice([0.0, -0.0, float("nan"), None, 1.5]) for _ in range(300)],
+        }
+    )
+
+    def counted(memory_limit: str | None, columns: list[str]) -> set[tuple[Any, ...]]:
+        with Engine(Data(memory_limit=memory_limit)) as engine:
+            found = engine.count(engine.hold(table), columns)
+            return {tuple(row.values()) for row in found.to_pylist()}
+
+    for columns in (["text"], ["day", "flag"], ["whole", "text", "flag", "day"], ["float", "text"]):
+        ours = counted(None, columns)
+        assert ours == counted("1GB", columns)
+        assert sum(row[-1] for row in ours) == 300

@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 from tables import Case, cases, count, with_parts
 
 import ringfence as rf
+from ringfence.audit.verdict import Attack
 from ringfence.audit.verify import Finding, Verdict
 from ringfence.catalogue import CATALOGUE
 from ringfence.census import Census
 from ringfence.errors import Unsatisfiable
 from ringfence.group_plan import GroupPlan
 from ringfence.plan import GlobalPlan
-from ringfence.report import Report, build_report
+from ringfence.report import Report, audit_page, build_report
+from ringfence.report.attacks import WORDS, attack_section, headline
 from ringfence.report.evidence import (
     associations,
     attribute_losses,
@@ -35,6 +37,7 @@ from ringfence.report.evidence import (
 )
 from ringfence.report.published import Published, published
 from ringfence.report.queries import Answers, Query, Workload, in_words, make_queries, run_workload
+from ringfence.report.style import percent
 from ringfence.report.words import MEANINGS
 from ringfence.samples import people, people_spec
 from ringfence.search.methods import Decision, decide
@@ -545,3 +548,81 @@ def test_the_report_of_groups(tmp_path: Path) -> None:
     assert "<strong>ntil</strong>" in page.html
     path = release.save(tmp_path / "out")
     assert (path.parent.parent / "private/report.html").read_text(encoding="utf-8") == page.html
+
+
+# Attacks, and the page of an audit
+
+
+def attacked(**privacy: Any) -> tuple[rf.Release, pa.Table]:
+    """Return a release of a table with odd names, attacked in every way."""
+    table = pa.table({NASTY: [*"aabbccdd"], "age": [20, 21, 22, 23, 24, 25, 26, 27], "ill": ["x", VALUE] * 4})
+    attributes = {NASTY: {"role": "quasi", "hierarchy": "flat"}, "age": {"role": "quasi", "order": "numeric"}}
+    spec = rf.Spec(
+        attributes={**attributes, "ill": {"role": "sensitive"}}, privacy=privacy, method={"name": "mondrian"}
+    )
+    return rf.anonymize(table, spec, attacks="all"), table
+
+
+def test_attacks_stand_on_the_page_with_their_promise() -> None:
+    release, _ = attacked(k=2, t=0.3)
+    report = release.report()
+    page = Page(report.html)
+    assert "attacks" in page.ids
+    assert "attacks" in report.charts
+    assert page.tags["svg"] == len(report.charts)
+    assert "Where the promise sets a limit, no attack goes beyond it" in page.text
+    assert {attack.name for attack in release.audit.attacks} <= {*WORDS}
+    for attack in release.audit.attacks:
+        assert attack.how in page.text
+        assert WORDS[attack.name][0] in page.text
+        assert percent(attack.success) in page.text
+    assert "#attacks" in page.references
+    plain = rf.anonymize(
+        pa.table({"q": ["a", "a"]}), rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})
+    )
+    assert "attacks" not in Page(plain.report().html).ids
+
+
+def test_an_attack_beyond_the_promise_is_the_headline() -> None:
+    worst = [
+        Attack("linkage", "knowing 'age'", 0.5, 1.0, 0.25, 0.01),
+        Attack("items", "knowing 1 item", 0.1, 0.1, 0.2, 0),
+    ]
+    section = attack_section(Verdict(False, {"k": 1, "rows": 2}, (), (), attacks=tuple(worst)))
+    assert section is not None
+    assert "1 attack of 2 goes beyond what was promised" in section.html
+    assert section.html.count('class="bad"') == 1
+    assert headline([Attack("minimality", "", 0.5, 0.9, None, 0.5)]) == "The promise sets no limit to these attacks"
+
+
+@pytest.mark.parametrize("ok", [True, False])
+def test_the_page_of_an_audit(ok: bool) -> None:
+    release, original = attacked(k=2, t=0.6)
+    spec = release.spec if ok else with_parts(release.spec, privacy={"k": 9, "alpha": 0.1, "beta": 0.1, "delta": 0.1})
+    verdict = rf.audit(release.table, spec, original, attacks="all", population=original)
+    assert verdict.ok == ok
+    html = audit_page(verdict, spec, f"{NASTY}.csv")
+    page = Page(html)
+    assert ("The promise holds" if ok else "The promise does not hold") in page.text
+    assert {"risk", "attacks", "smallest", "roles"} <= page.ids
+    assert all(reference[1:] in page.ids for reference in page.references)
+    assert "<script" not in html
+    for finding in verdict.findings:
+        assert finding.message in page.text
+        assert finding.mend in page.text
+    assert NASTY in page.text
+    assert not re.search(r"https?:|url\(|@import", html)
+
+
+def test_the_page_of_an_audit_of_nothing_and_of_two_tables() -> None:
+    spec = rf.Spec(attributes={"q": {"role": "quasi"}}, privacy={"k": 2, "k_map": 2})
+    empty = rf.audit(pa.table({"q": pa.array([], pa.string())}), spec, population=pa.table({"q": ["a"]}))
+    assert "the release has no rows" in Page(audit_page(empty, spec)).text
+    people = pa.table({"age": ["1", "2", "3", "4"], "ill": ["a", "b", "a", "b"]})
+    spec = rf.Spec(
+        attributes={"age": {"role": "quasi"}, "ill": {"role": "sensitive"}},
+        privacy={"l": 2},
+        method={"name": "anatomy"},
+    )
+    text = Page(audit_page(rf.anonymize(people, spec, attacks="all").audit, spec)).text
+    assert "In no bucket has a value of “ill” more than one in 2 of the rows" in text

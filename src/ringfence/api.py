@@ -29,7 +29,14 @@ TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
 
 
-def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, force: bool = False) -> Release:
+def anonymize(
+    source: Any,
+    spec: Spec,
+    *,
+    attacks: str | Sequence[str] = (),
+    listener: Listener | None = None,
+    force: bool = False,
+) -> Release:
     """Return an audited release of a table, as a specification asks for it.
 
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
@@ -37,7 +44,8 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, forc
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `listener` is told how far the work is. `force` lets through what is known not to be sound, and
+    changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told
+    how far the work is. `force` lets through what is known not to be sound, and
     releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
@@ -57,7 +65,7 @@ def anonymize(source: Any, spec: Spec, *, listener: Listener | None = None, forc
     """
     check_available(spec, force=force)
     diary = Diary(listener)
-    return _audited(_located(source, spec), spec, searcher(spec, diary), diary, force=force)
+    return _audited(_located(source, spec), spec, searcher(spec, diary), diary, attacks=_named(attacks), force=force)
 
 
 def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
@@ -84,7 +92,18 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
 
-def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: bool = False) -> Release:
+def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
+    return (attacks,) if isinstance(attacks, str) else tuple(attacks)
+
+
+def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
+    """Whether a release is audited beside what it was made from; baskets alone are judged by themselves."""
+    return spec.needs_original or bool(attacks and spec.of_role("quasi"))
+
+
+def _audited(
+    source: Any, spec: Spec, decide: Decider, diary: Diary, *, attacks: tuple[str, ...] = (), force: bool = False
+) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
     from ringfence.basket_rows import spread
@@ -102,15 +121,24 @@ def _audited(source: Any, spec: Spec, decide: Decider, diary: Diary, *, force: b
         else:
             table, traced, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
-        before = engine.open(original, spec.data) if spec.needs_original else None
+        before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         known = None if traced is None else engine.hold(traced)
-        verdict = verify(engine, engine.open(table, spec.data), spec, before, values=values, traced=known)
+        shown = engine.open(table, spec.data)
+        verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, traced=known)
         check(verdict, made.decision, force=force)
-    kept = original if spec.needs_original else None
-    sensitive = None if made.sensitive is None else like(source, made.sensitive)
     return Release(
-        table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, traced, sensitive
+        table,
+        made.decision,
+        verdict,
+        spec,
+        made.census,
+        tuple(diary.lines),
+        made.baskets,
+        original=original if _needs_original(spec, attacks) else None,
+        traced=traced,
+        sensitive=None if made.sensitive is None else like(source, made.sensitive),
+        attacks=attacks,
     )
 
 
@@ -172,13 +200,15 @@ def run(
     *,
     report: bool = True,
     plots: bool = False,
+    attacks: str | Sequence[str] = (),
     listener: Listener | None = None,
     force: bool = False,
 ) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
-    release's `table` is its path (and `sensitive`, where there are two tables, that of the second).
+    release's `table` is its path (and `sensitive`, where there are two tables, that of the second). `attacks` are
+    carried out on the file, and shown in the report.
     """
     from ringfence.basket_rows import spread
     from ringfence.engine import Engine
@@ -186,7 +216,8 @@ def run(
 
     check_available(spec, force=force)
     diary = Diary(listener)
-    source = _located(None, spec)
+    source, wanted = _located(None, spec), _named(attacks)
+    beside_original = _needs_original(spec, wanted)
     with Engine(spec.data) as engine:
         rows, columns = _opened(engine, source, spec)
         made = searcher(spec, diary)(engine, rows, _carried(columns, spec))
@@ -201,7 +232,8 @@ def run(
             made.census,
             Path(folder),
             file_format=_format_of(source, spec),
-            original=rows if spec.needs_original else None,
+            original=engine.open(source, spec.data) if beside_original else None,
+            attacks=wanted,
             traced=traced,
             force=force,
             log=diary.lines,
@@ -211,10 +243,18 @@ def run(
             sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
         )
         people = None if traced is None else engine.fetch(traced)
-    kept = source if spec.needs_original else None
-    sensitive = None if made.sensitive is None else beside(path)
     return Release(
-        path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, people, sensitive
+        path,
+        made.decision,
+        verdict,
+        spec,
+        made.census,
+        tuple(diary.lines),
+        made.baskets,
+        original=source if beside_original else None,
+        traced=people,
+        sensitive=None if made.sensitive is None else beside(path),
+        attacks=wanted,
     )
 
 
@@ -326,10 +366,8 @@ def audit(
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
     with Engine(spec.data) as engine:
-        before, everyone, second = (
-            None if each is None else engine.open(each, spec.data) for each in (original, population, other)
-        )
-        wanted = (attacks,) if isinstance(attacks, str) else attacks
+        before, everyone = (None if each is None else engine.open(each, spec.data) for each in (original, population))
+        wanted = _named(attacks)
 
         def judged(data: Data) -> "Verdict":
             rows = engine.open(table, data)
@@ -339,7 +377,7 @@ def audit(
                 spec,
                 before,
                 population=everyone,
-                other=second,
+                other=None if other is None else engine.open(other, data),
                 corrupted=corrupted,
                 attacks=wanted,
                 values=None if sensitive is None else engine.open(sensitive, data),

@@ -71,7 +71,8 @@ def demo(
     print(
         "\nTry it yourself:\n"
         f"  ringfence run {output / f'{name}.toml'} -o {output}{' --explain' * baskets}\n"
-        f"  ringfence audit {release.table} {output / f'{name}.toml'}"
+        f"  ringfence audit {release.table} {output / f'{name}.toml'} --original {output / f'{name}.csv'} --attack all"
+        f" -o {output / 'verdict'}"
     )
 
 
@@ -104,6 +105,9 @@ def run(
     output: Out,
     report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
     plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="An attack to carry out on the release, or all; may be repeated.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say which rows boundaries cost; of baskets, why items were generalized.")
     ] = False,
@@ -115,7 +119,9 @@ def run(
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
     with _progress(json_) as listener:
-        release = api.run(Spec.load(spec), output, report=report, plots=plots, listener=listener, force=force)
+        release = api.run(
+            Spec.load(spec), output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
+        )
     explanations = {}
     if explain:
         explanations["explanation"] = release.explain()
@@ -158,24 +164,35 @@ def audit(
     other: Annotated[Path | None, typer.Option(help="Another release of the same data, to be joined with.")] = None,
     corrupted: Annotated[int, typer.Option(help="How many rows the adversary knows already, for what is left.")] = 0,
     attack: Annotated[list[str] | None, typer.Option(help="An attack to carry out, or all; may be repeated.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="A folder for audit.json and audit.html, a page to show.")
+    ] = None,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Judge a release by its published values. Exit 0: the promise holds; 1: it does not; 2: it could not be judged."""
+    promise = Spec.load(spec)
     with _progress(json_):
         verdict = api.audit(
             release,
-            Spec.load(spec),
+            promise,
             original,
             population=population,
             other=other,
             corrupted=corrupted,
             attacks=attack or (),
         )
+    page = None
+    if output is not None:
+        from ringfence.publish import save_audit
+
+        page = save_audit(verdict, promise, output, release.name)
     if json_:
         _print_json(verdict.as_dict())
     else:
         print(verdict)
+        if page is not None:
+            print(f"\nthe page:  {page}\nas data:   {page.with_suffix('.json')}")
     if not verdict.ok:
         raise typer.Exit(1 if verdict.findings else 2)
 

@@ -12,6 +12,7 @@ from secrets import token_hex
 from typing import Any, Self
 
 import ibis
+import ibis.expr.operations as ops
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -64,7 +65,9 @@ class Engine:
         self._duckdb = self._ibis.con
         self._cleanup = contextlib.ExitStack()
         self._tables = 0
+        self._held: dict[str, pa.Table] = {}
         self._text_files = "the text file"
+        self._frugal = data.memory_limit is not None
         if data.memory_limit is not None:
             with _saying("data.memory_limit", SpecError):
                 self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
@@ -127,9 +130,30 @@ class Engine:
             return self._view(f"SELECT * FROM read_csv({_path(path)}, {settings})")
 
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
-        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
+        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each.
+
+        Plain columns of a table that is in memory are counted where they lie, which takes Arrow a fifth of the time.
+        """
         with self._reading():
-            return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
+            held = self._plain(rows, columns)
+            if held is None:
+                return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
+            return (
+                held.group_by(list(columns), use_threads=False)
+                .aggregate([([], "count_all")])
+                .rename_columns([*columns, ROWS])
+            )
+
+    def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
+        """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
+        alike, and memory is not to be spared."""
+        node = rows.op()
+        while isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns):
+            node = node.parent
+        held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and not self._frugal else None
+        if held is None or not all(_compares_alike(held.schema.field(name).type) for name in columns):
+            return None
+        return held.select(list(columns))
 
     def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
         """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
@@ -306,6 +330,7 @@ class Engine:
         name = self._name()
         with _saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
             self._duckdb.register(name, table)
+            self._held[name] = table
             return self._ibis.table(name)
 
     def _lookup(self, table: pa.Table) -> ibis.Table:
@@ -358,6 +383,15 @@ def _shuffled(rows: ibis.Table) -> ibis.Table:
 def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
     """Return rows with some columns added or replaced, whatever they are called."""
     return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
+
+
+def _is_field(value: ops.Value, name: str) -> bool:
+    return isinstance(value, ops.Field) and value.name == name
+
+
+def _compares_alike(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
 
 
 def _nan_is_missing(rows: ibis.Table) -> ibis.Table:

@@ -79,6 +79,7 @@ def publish(
     file_format: str,
     original: ibis.Table | None = None,
     traced: ibis.Table | None = None,
+    attacks: Sequence[str] = (),
     force: bool = False,
     log: Sequence[str],
     report: bool,
@@ -89,8 +90,9 @@ def publish(
     """Write a release and all that goes with it into `folder`; return the release's path and the audit of that file.
 
     Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
-    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it,
-    `traced` the rows with whose they are, where k counts people, `sensitive` the second table of those that are two.
+    leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it, and
+    for `attacks` to be carried out; `traced` are the rows with whose they are, where k counts people; `sensitive` is
+    the second table of those that are two.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +108,7 @@ def publish(
                 engine.write(sensitive, beside(release), spec.data)
                 values = engine.open(beside(release), as_released(spec.data))
             written = engine.open(release, as_released(spec.data))
-            verdict = verify(engine, written, spec, original, values=values, traced=traced)
+            verdict = verify(engine, written, spec, original, attacks=attacks, values=values, traced=traced)
             check(verdict, decision, force=force)
             if file_format == "parquet":
                 _write_typed(engine, release, decision, spec, census)
@@ -178,6 +180,27 @@ def write_audited(
             staged.replace(target)
     except OSError as error:
         raise EngineError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+
+
+def save_audit(verdict: Verdict, spec: Spec, folder: Path, source: str | None = None) -> Path:
+    """Write a verdict into a folder: audit.json for machines, and audit.html for people, whose path is returned.
+
+    `source` is what the page calls the table. Both may show values of the original.
+    """
+    from ringfence.report import audit_page
+
+    page = audit_page(verdict, spec, source)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished-") as temporary:
+            staged = Path(temporary)
+            _write_json(staged / "audit.json", verdict.as_dict())
+            (staged / "audit.html").write_text(page, encoding="utf-8")
+            for part in ("audit.json", "audit.html"):
+                (staged / part).replace(folder / part)
+    except OSError as error:
+        raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+    return folder / "audit.html"
 
 
 def _portable(spec: Spec) -> Spec:

@@ -36,11 +36,14 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
-    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it."""
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
+    attacks were asked for."""
     traced: "pa.Table | None" = field(default=None, repr=False)
     """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
+    attacks: tuple[str, ...] = field(default=(), repr=False)
+    """The attacks that were asked for; `audit.attacks` has what they achieve."""
 
     @property
     def plan(self) -> "Plan":
@@ -140,6 +143,7 @@ class Release:
                 file_format=file_format,
                 original=None if self.original is None else engine.open(self.original, self.spec.data),
                 traced=None if self.traced is None else engine.hold(self.traced),
+                attacks=self.attacks,
                 log=self.log,
                 report=report,
                 plots=plots,

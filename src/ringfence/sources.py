@@ -39,6 +39,8 @@ ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
 
 BUCKET, COUNT = "bucket", "count"
 """Columns of the two tables that Anatomy publishes."""
+ROW_NAMES = "row names"
+"""What a first column without a name is called."""
 
 
 def as_arrow(source: Any) -> pa.Table:
@@ -201,6 +203,8 @@ def csv_columns(path: Path, data: Data) -> list[str]:
     if line.count(data.quote) % 2:
         raise DataError(f"cannot read {str(path)!r}: line 1: a quote that does not end")
     names = _split(line.rstrip("\r\n"), data.delimiter, data.quote)
+    if names[0] == "" and ROW_NAMES not in names:  # R and pandas write the names of rows so
+        names[0] = ROW_NAMES
     if "" in names:
         raise DataError(f"column {names.index('') + 1} of {str(path)!r} has no name in the first line")
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -155,8 +155,18 @@ def _untraceable(linked: Linked, graph: Graph, unmatched: Longs) -> Finding:
     message = (
         f"{some(int(unmatched.sum()), 'row')} cannot be traced back to a row of the original of their own{what}: a"
         " published row must hold the values of a row of the original, and be the same in all that was not generalized"
+        f"{_empty(linked)}"
     )
     return Finding("original", message, int(unmatched.sum()), linked.example(first))
+
+
+def _empty(linked: Linked) -> str:
+    """Name labels that hold no value of the original, of the first column that has any."""
+    for column, each in zip(linked.published.quasi, linked.covers, strict=True):
+        empty = [repr(column.labels[code]) for code in np.flatnonzero(~each.holds.any(axis=1)).tolist()]
+        if empty:
+            return f"; no value of {column.name!r} is under {listed(empty[:5])}: does its hierarchy lack them?"
+    return ""
 
 
 def _boundary_cells(linked: Linked, graph: Graph, spec: Spec) -> Iterator[tuple[str, Longs, Longs]]:

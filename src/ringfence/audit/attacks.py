@@ -2,51 +2,96 @@
 
 Each says how often its guess would be right, over all targets and for the one who fares worst, beside what the promise
 allows and beside what could be guessed without the release. Where all cases can be counted, they are; the rest is drawn
-with a seed, so that it can be repeated.
+with a seed, so that it can be repeated. Attacks on sensitive values are in `guesses`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked
+from ringfence.audit.against import Linked, complete, read_linked
+from ringfence.audit.columns import require_columns
 from ringfence.audit.corruption import corrupt
-from ringfence.audit.counts import Cells, Column, Floats, Longs, Released, classes, total_by
+from ringfence.audit.counts import Column, Longs, Released, classes, read_released, total_by
+from ringfence.audit.guesses import background, homogeneity, intersection, minimality
 from ringfence.audit.linkage import Cover, Side, link
-from ringfence.audit.rings import Matches, has_rings
+from ringfence.audit.rings import has_rings
+from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, some
+from ringfence.engine import ROWS, Engine
+from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
 
 MOST_KNOWN = 3
-MOST_RULED_OUT = 2
-SHUFFLES = 400
-MOST_CLASSES = 200
-FEWEST_KEPT = 30
 TARGETS = 500
+NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "items", "intersection")
+NEEDED = {"items": "an attribute of role items", "intersection": "the original and the other release"}
+
+NOTHING = {
+    "homogeneity": "no sensitive attribute is published, or the original lacks it",
+    "background": "no sensitive attribute is published in classes",
+    "minimality": "no class was merged for the sake of a sensitive attribute alone, as far as can be seen",
+    "corruption": "the release cannot be traced back to the original",
+    "intersection": "no sensitive attribute is published, or the original lacks it",
+}
+"""Why an attack may have nothing to go by."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """What attacks have at hand: the release, the original linked to it by quasi-identifiers, and the matches."""
+def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other: bool) -> list[str]:
+    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
+    possible = {
+        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
+        and (name != "intersection" or has_other)
+        for name in NAMES
+    }
+    if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
+        possible = {name: name in ("homogeneity", "corruption") for name in NAMES}
+    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
+    for name in chosen:
+        if name not in NAMES:
+            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
+        if not possible[name]:
+            needed = "classes" if spec.has_buckets else NEEDED.get(name, "the original")
+            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed}")
+    if "all" in attacks and not chosen:
+        raise DataError("no attack can be carried out: they need the original")
+    return chosen
 
-    released: Released
-    linked: Linked
-    matches: Matches | None
-    spec: Spec
-    corrupted: int
-    seed: int = 0
 
-    @property
-    def total(self) -> int:
-        """How many rows are published."""
-        return int(self.released.rows.sum())
+def carry_out(names: Sequence[str], scene: Scene, other: Scene | None) -> Iterator[Attack]:
+    """Carry attacks on rows with quasi-identifiers out, in the order in which they are named."""
+    for name in names:
+        if name in ATTACKS:
+            yield from ATTACKS[name](scene)
+        elif name == "intersection" and other is not None:
+            yield from intersection(scene, other)
 
-    @property
-    def share(self) -> float | None:
-        """What k-anonymity allows."""
-        return None if self.spec.privacy.k is None else 1 / self.spec.privacy.k
+
+def unsuccessful(names: Sequence[str], found: Sequence[Attack]) -> Iterator[str]:
+    """Say of attacks that were to be carried out, and are not among what was found, why that is."""
+    for name in names:
+        if not any(attack.name == name for attack in found):
+            yield f"the attack {name!r} has nothing to go by: {NOTHING[name]}"
+
+
+def read_truth(engine: Engine, original: ibis.Table, sensitive: Sequence[str], spec: Spec) -> Released | None:
+    """Return the original with its sensitive values, if it has them all."""
+    if not {*sensitive} <= {*original.columns}:
+        return None
+    quasi = spec.of_role("quasi")
+    counted = engine.count(complete(original, spec), [*quasi, *sensitive])
+    return read_released(counted, ROWS, quasi, sensitive, spec)
+
+
+def read_other(engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec) -> Scene:
+    """Return another release of the same table as attacks see it."""
+    quasi = spec.of_role("quasi")
+    require_columns(other.columns, [*quasi, *sensitive])
+    linked = read_linked(engine, other, original, spec, blind=True)
+    released = read_released(engine.count(other, [*quasi, *sensitive]), ROWS, quasi, sensitive, spec)
+    return Scene(released, linked, None, spec, None, {})
 
 
 def linkage(scene: Scene) -> Iterator[Attack]:
@@ -58,13 +103,11 @@ def linkage(scene: Scene) -> Iterator[Attack]:
     for known in range(1, min(MOST_KNOWN, len(quasi) - 1) + 1):
         tried = {chosen: _looked_up(scene.linked, chosen) for chosen in combinations(range(len(quasi)), known)}
         chosen, (success, worst) = max(tried.items(), key=lambda each: each[1])
-        names = ", ".join(repr(quasi[place].name) for place in chosen)
+        names = listed(repr(quasi[place].name) for place in chosen)
         yield Attack("linkage", f"knowing {names}", success, worst, scene.share, 1 / scene.total)
-    success, worst = _looked_up(scene.linked, range(len(quasi)))
-    if scene.matches is not None:
-        graph, shown = scene.matches.graph, ~scene.matches.hidden
-        fits = total_by(graph.right[shown], graph.published[graph.left[shown]], len(graph.original))
-        success, worst = _guessed(fits, graph.original)
+    graph = scene.effective
+    fits = total_by(graph.right, graph.published[graph.left], len(graph.original))
+    success, worst = _guessed(fits, graph.original)
     yield Attack("linkage", "knowing all quasi-identifiers", success, worst, scene.share, 1 / scene.total)
 
 
@@ -89,141 +132,22 @@ def _guessed(fits: Longs, people: Longs) -> tuple[float, float]:
     return float((right * people).sum() / people.sum()), float(right.max())
 
 
-def homogeneity(scene: Scene) -> Iterator[Attack]:
-    """Guess the commonest sensitive value of the target's class; of one without classes, of the rows that fit him."""
-    if has_rings(scene.spec):
-        for name, column in scene.released.sensitive.items():
-            told = _told(scene, name, np.arange(len(column.labels)), len(column.labels))
-            fits, people = np.maximum(told.sum(axis=1), 1), scene.linked.original.rows
-            sure = told.max(axis=1) / fits
-            whole = scene.released.cells_of[name].whole(len(column.labels)).max()
-            how = f"guessing the commonest {name!r} of the rows that fit"
-            mean = float((sure * people).sum() / people.sum())
-            yield Attack("homogeneity", how, mean, float(sure.max()), None, float(whole))
-        return
-    for name, cells in scene.released.cells_of.items():
-        most = np.maximum.reduceat(cells.rows, cells.starts)
-        bound = scene.spec.bounds().get("alpha")
-        promised = bound.value if bound is not None and bound.of == name else None
-        yield Attack(
-            name="homogeneity",
-            how=f"guessing the commonest {name!r} of the class",
-            success=float(most.sum() / scene.total),
-            worst=float((most / cells.sizes).max()),
-            promised=promised,
-            baseline=float(cells.whole(int(cells.values.max()) + 1).max()),
-        )
-
-
-def background(scene: Scene) -> Iterator[Attack]:
-    """Rule out the commonest values that the target does not have, and guess the value by its share of the rest."""
-    for name, cells in scene.released.cells_of.items() if not has_rings(scene.spec) else ():
-        whole = Cells(
-            np.zeros(int(cells.values.max()) + 1, np.int64),
-            np.arange(cells.values.max() + 1),
-            total_by(cells.values, cells.rows, int(cells.values.max()) + 1),
-            np.array([scene.total]),
-        )
-        recursive = [part for part in scene.spec.diversities() if part.of == name and part.kind == "recursive"]
-        for ruled_out in range(1, MOST_RULED_OUT + 1):
-            shares, without = _ruled_out(cells, ruled_out), _ruled_out(whole, ruled_out)
-            limits = [
-                float(part.c or 0) / (1 + float(part.c or 0)) for part in recursive if ruled_out <= part.value - 2
-            ]
-            yield Attack(
-                name="background",
-                how=f"ruling out {ruled_out} of the other values of {name!r}",
-                success=float((shares * cells.rows).sum() / scene.total),
-                worst=float(shares.max()),
-                promised=min(limits, default=None),
-                baseline=float((without * whole.rows).sum() / scene.total),
-            )
-
-
-def _ruled_out(cells: Cells, count: int) -> Floats:
-    """Return the share of each value in its class when the `count` commonest of the others are known not to be it."""
-    order = np.lexsort((-cells.rows, cells.classes))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order)) - cells.starts[cells.classes[order]]
-    rows = cells.rows[order]
-    running = np.concatenate(([0], np.cumsum(rows)))
-    ends = np.append(cells.starts[1:], len(rows))
-    first, stop = cells.starts[cells.classes], ends[cells.classes]
-    among = rank < count  # then one more of the commonest is ruled out in its place
-    taken = running[np.minimum(first + count + among, stop)] - running[first] - np.where(among, cells.rows, 0)
-    shares: Floats = cells.rows / (cells.sizes[cells.classes] - taken)
-    return shares
-
-
-def minimality(scene: Scene) -> Iterator[Attack]:
-    """Take each class to be generalized only because a part of it would not have been diverse by itself.
-
-    Wong, Fu, Wang, Pei: Minimality Attack in Privacy Preserving Data Publishing. VLDB 2007. A class whose parts (rows
-    with the same original quasi-identifiers) have k rows each was not merged for k; then some part has fewer than l
-    values. Values are dealt to the parts at random, seeded, and deals without such a part are thrown away: how often a
-    part then has its commonest value is what the adversary believes. He is wrong where the whole table was recoded for
-    the sake of other classes, so this is the most that he might believe.
-    """
-    if has_rings(scene.spec):
-        return
-    rng = np.random.default_rng(scene.seed)
-    graph, k = scene.linked.graph, scene.spec.privacy.k or 1
-    least = {part.of or "": int(part.value) for part in scene.spec.diversities() if part.kind == "distinct"}
-    least |= {name: max(least.get(name, 1), scene.spec.privacy.p or 1) for name in scene.spec.of_role("sensitive")}
-    owners = np.bincount(graph.right, minlength=len(graph.original))
-    starts = np.searchsorted(graph.left, np.arange(len(scene.released.sizes) + 1))
-    for name, cells in scene.released.cells_of.items():
-        believed: list[float] = []
-        told: list[float] = []
-        rows: list[int] = []
-        for number in range(len(scene.released.sizes)) if least.get(name, 1) > 1 else ():
-            members = graph.right[starts[number] : starts[number + 1]]
-            parts = graph.original[members]
-            alone = (owners[members] == 1).all() and parts.sum() == cells.sizes[number]
-            if len(parts) < 2 or not alone or parts.min() < k or len(rows) == MOST_CLASSES:
-                continue
-            here = cells.classes == number
-            found = _dealt(np.repeat(cells.values[here], cells.rows[here]), parts, least[name], rng)
-            if found is not None:
-                believed.append(found)
-                told.append(float(cells.shares[here].max()))
-                rows.append(int(cells.sizes[number]))
-        if rows:
-            yield Attack(
-                name="minimality",
-                how=f"knowing that classes were merged only for the sake of {name!r} ({len(rows)} classes, seeded)",
-                success=float(np.average(believed, weights=rows)),
-                worst=max(believed),
-                promised=None,
-                baseline=float(np.average(told, weights=rows)),
-            )
-
-
-def _dealt(values: Longs, parts: Longs, least: int, rng: np.random.Generator) -> float | None:
-    """Return how sure one may be of a value of a part, over deals in which some part has fewer than `least` values."""
-    owner = np.repeat(np.arange(len(parts)), parts)
-    codes = np.unique(values, return_inverse=True)[1]
-    tallies, kept = np.zeros((len(parts), codes.max() + 1)), 0
-    for _ in range(SHUFFLES):
-        counts = np.zeros_like(tallies)
-        np.add.at(counts, (owner, rng.permutation(codes)), 1)
-        if ((counts > 0).sum(axis=1) < least).any():
-            tallies += counts
-            kept += 1
-    return float((tallies / kept / parts[:, None]).max()) if kept >= FEWEST_KEPT else None
-
-
 def corruption(scene: Scene) -> Iterator[Attack]:
-    """Know whose some rows are, and guess among what that leaves for the others."""
+    """Know whose some rows are, and guess among what that leaves for the others.
+
+    Rows of a class are all alike, so of k at least k less those that are known are left; rings do not promise that.
+    """
     if scene.matches is not None:
-        known = max(scene.corrupted, 1)
+        known, k = max(scene.corrupted, 1), scene.spec.privacy.k or 1
         after = corrupt(scene.matches, known, scene.seed)
-        rows, found = some(known, "row"), "exact" if after.exact else "seeded"
-        how = f"knowing whose {rows} {'is' if known == 1 else 'are'} ({found}, the worst case)"
-        yield Attack("corruption", how, 1 / after.fewest, 1 / after.fewest, None, 1 / scene.total)
+        how = (
+            f"knowing whose {some(known, 'other row')} {'is' if known == 1 else 'are'}{' (seeded)' * (not after.exact)}"
+        )
+        promised = 1 / (k - known) if known < k and not has_rings(scene.spec) else None
+        success = after.chance * scene.total / scene.people
+        yield Attack("corruption", how, success, 1 / after.fewest, promised, 1 / scene.total)
 
 
-NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "items", "intersection")
 ATTACKS: dict[str, Callable[[Scene], Iterator[Attack]]] = {
     "linkage": linkage,
     "homogeneity": homogeneity,
@@ -233,64 +157,32 @@ ATTACKS: dict[str, Callable[[Scene], Iterator[Attack]]] = {
 }
 
 
-def intersection(scene: Scene, other: Scene, truth: Released) -> Iterator[Attack]:
-    """Guess the sensitive value that is the likeliest where the classes of two releases of one table meet.
+def items(baskets: Sequence[Sequence[str | None]], spec: Spec, fewest: int, seed: int = 0) -> Attack:
+    """Know up to m items of a basket, drawn with a seed, and guess among the baskets that have their labels.
 
-    `truth` is the original with its sensitive values, its classes being its combinations of quasi-identifiers. Ganta,
-    Kasiviswanathan, Smith: Composition Attacks and Auxiliary Information in Data Privacy. KDD 2008.
+    Who knows an item knows its label. `fewest` baskets hold the rarest combination of up to m labels, as the audit has
+    counted: that is the one who fares worst.
     """
-    for name, column in scene.released.sensitive.items():
-        sides = [column, other.released.sensitive[name], truth.sensitive[name]]
-        numbers = {
-            label: number for number, label in enumerate(dict.fromkeys(lab for side in sides for lab in side.labels))
-        }
-        codes = [np.array([numbers[label] for label in side.labels]) for side in sides]
-        first, second = (_told(each, name, code, len(numbers)) for each, code in ((scene, codes[0]), (other, codes[1])))
-        cells = truth.cells_of[name]
-        true = np.zeros_like(first)
-        np.add.at(true, (cells.classes, codes[2][cells.values]), cells.rows)
-        meet = first * second
-        total = meet.sum(axis=1, keepdims=True)
-        sure = np.divide(meet, total, out=np.zeros_like(meet), where=total > 0)
-        yield Attack(
-            name="intersection",
-            how=f"joining two releases to guess {name!r} (the guess without: the better release alone)",
-            success=_right(meet, true),
-            worst=float(sure.max()),
-            promised=None,
-            baseline=max(_right(first, true), _right(second, true)),
-        )
-
-
-def _told(scene: Scene, name: str, codes: Longs, values: int) -> Floats:
-    """Return how many rows that fit each combination of the original have each value."""
-    cells, graph = scene.released.cells_of[name], scene.linked.graph
-    by_class = np.zeros((len(cells.sizes), values))
-    np.add.at(by_class, (cells.classes, codes[cells.values]), cells.rows)
-    people = len(graph.original)
-    columns = [np.bincount(graph.right, by_class[graph.left, value], minlength=people) for value in range(values)]
-    return np.stack(columns, axis=1)
-
-
-def _right(told: Floats, true: Floats) -> float:
-    """Return how often the likeliest value is the true one."""
-    guesses = told.argmax(axis=1)
-    return float(true[np.arange(len(true)), guesses].sum() / true.sum())
-
-
-def items(baskets: Sequence[Sequence[str | None]], k: int, m: int, seed: int = 0) -> Attack:
-    """Know up to m labels of a basket, drawn with a seed, and guess among the baskets that have them."""
-    rng = np.random.default_rng(seed)
+    m, rng = spec.privacy.m or 1, np.random.default_rng(seed)
+    full = sorted((labels for labels in map(_in_order, baskets) if labels), key=_as_text)  # whatever their order was
     holders: dict[str | None, set[int]] = {}
-    for number, basket in enumerate(baskets):
+    for number, basket in enumerate(full):
         for label in basket:
             holders.setdefault(label, set()).add(number)
-    full = [number for number, basket in enumerate(baskets) if basket]
     right = []
-    for target in rng.choice(full, min(len(full), TARGETS), replace=False).tolist() if full else []:
-        labels = sorted({*baskets[target]}, key=lambda label: (label is None, label or ""))
+    for target in rng.choice(len(full), min(len(full), TARGETS), replace=False).tolist() if full else []:
+        labels = full[target]
         known = rng.choice(len(labels), min(m, len(labels)), replace=False).tolist()
         right.append(1 / len(set.intersection(*(holders[labels[place]] for place in known))))
-    how = f"knowing {m} labels of a basket ({len(right)} baskets, seeded)"
-    mean = float(np.mean(right)) if right else 0.0
-    return Attack("items", how, mean, max(right, default=0.0), 1 / k, 1 / max(len(baskets), 1))
+    how = f"knowing up to {some(m, 'item')} ({some(len(right), 'basket')} drawn, seeded)"
+    mean, worst = (float(np.mean(right)), 1 / fewest) if right else (0.0, 0.0)
+    return Attack("items", how, mean, worst, 1 / (spec.privacy.k or 1), 1 / max(len(baskets), 1))
+
+
+def _in_order(basket: Sequence[str | None]) -> list[str | None]:
+    """Return the labels of a basket, each once, a missing one last."""
+    return sorted({*basket}, key=lambda label: (label is None, label or ""))
+
+
+def _as_text(basket: Sequence[str | None]) -> list[tuple[bool, str]]:
+    return [(label is None, label or "") for label in basket]

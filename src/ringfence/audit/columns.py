@@ -11,9 +11,12 @@ from ringfence.audit.labels import grammar
 from ringfence.audit.verdict import Finding, some
 from ringfence.engine import Engine
 from ringfence.errors import DataError, listed, suggestion
+from ringfence.hierarchy import ROOT
 from ringfence.spec import BoundaryLevel, Spec
 
 SHOWN_VALUES = 10
+GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-")
+"""How others write that a value is missing."""
 PLACE, LABEL = "ringfence place", "ringfence label"
 
 
@@ -27,20 +30,39 @@ def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
             )
 
 
+def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows without columns that say nothing: other tools keep identifiers, with `*` in every cell."""
+    judged = {*spec.of_role("quasi", "sensitive", "items"), spec.data.basket_id, spec.data.weights}
+    blank = [
+        name
+        for name in rows.columns
+        if name not in judged
+        and (name in spec.of_role("identifier") or name not in spec.attributes)
+        and _is_blank(engine, rows[name])
+    ]
+    return rows.drop(*blank)
+
+
+def _is_blank(engine: Engine, column: ibis.Value) -> bool:
+    """Whether a column has no cell but missing ones and `*`."""
+    if column.type().is_nested():
+        return False
+    cells = column.name(LABEL).as_table()
+    told = cells.filter(cells[LABEL].notnull() & (cells[LABEL].cast("string") != ROOT))
+    return bool(engine.fetch(told.limit(1)).num_rows == 0)
+
+
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
     """Find columns that must not be published: identifiers, and those that were given no role."""
     entity = spec.data.entity
     identifiers = [name for name in columns if name in (*spec.of_role("identifier"), entity)]
     identifiers = [name for name in identifiers if name != spec.pseudonym]
     if identifiers:
-        message = f"the release still has identifiers: {listed(map(repr, identifiers))}; remove them"
+        message = f"the release still has identifiers: {listed(map(repr, identifiers))}"
         yield Finding("identifier", message, total, {})
     unlisted = [name for name in columns if name not in (*spec.attributes, entity)]
     if unlisted and spec.data.unlisted != "publish":
-        message = (
-            f"the release has columns without a role: {listed(map(repr, unlisted))};"
-            " remove them, give each a role under [attributes], or set data.unlisted = 'publish'"
-        )
+        message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
         yield Finding("unlisted", message, total, {})
 
 
@@ -52,8 +74,7 @@ def missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
         if column.labels[-1] is None:
             missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
             message = (
-                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r};"
-                " remove them, or set data.missing = 'value'"
+                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r}"
             )
             yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
 
@@ -65,11 +86,18 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
         form = grammar(column.name, spec, labels.values())
         strange = {code for code, label in labels.items() if not form.reads(label)}
         scheme = spec.scheme_of(column.name)
-        whose = f"scheme {scheme!r}" if form.disjoint else "hierarchy"
-        wrong = f"which is no label of its {whose}; allowed: {form.allowed}"
+        whose = f"is no label of its {f'scheme {scheme!r}' if form.disjoint else 'hierarchy'}"
+        stated = form.disjoint or spec.attributes[column.name].hierarchy is not None
+        wrong = f"which {whose if stated else 'cannot be read'}; allowed: {form.allowed}"
+        gaps = sorted({labels[code] for code in strange} & {*GAPS})
+        wrong += f" (where {listed(map(repr, gaps))} means that a value is missing: data.missing_values)" * bool(gaps)
         for finding in _about(released, column, strange, "labels", wrong, released.rows):
             row = _first_row(engine, rows, column.name, [labels[code] for code in strange])
-            yield replace(finding, message=f"{finding.message}; first in row {row:,}") if row else finding
+            yield (
+                replace(finding, message=f"{finding.message}; first in row {row:,}, not counting the names of columns")
+                if row
+                else finding
+            )
         # Rows that are kept with everything masked were suppressed, not generalized.
         judged = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
         passing = [code for code in labels.keys() - strange if form.passes(labels[code])]

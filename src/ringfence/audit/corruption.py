@@ -7,7 +7,7 @@ one known row tells all the others.
 Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing. SIGMOD 2010, section 5.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb
@@ -36,6 +36,8 @@ class Corruption:
     known: int
     fewest: int
     exact: bool
+    chance: float
+    """How often a guess is right, over all published rows, if the known ones are in the group of each."""
     samples: int = 0
     """How many ways to know rows were drawn."""
 
@@ -57,31 +59,38 @@ def corrupt(matches: Matches, known: int, seed: int = 0) -> Corruption:
     group are tried in all ways; otherwise rows are drawn one after the other, each with a true match of what is left.
     """
     graph, (names, _) = matches.graph, matches.components
-    fewest, trials = int(matches.degrees.max()), MOST_TRIALS
-    found: list[int | None] = []
+    trials = MOST_TRIALS
+    left: list[tuple[int, int]] = []  # the rows of each group, and the fewest candidates of any
     large: list[tuple[Graph, int, int]] = []
     order = np.argsort(np.bincount(names[graph.left], minlength=len(names)), kind="stable")
     for name in order[np.isin(order, names)].tolist():
         part, suppressed = _group(matches, name)
-        here = min(known, int(part.published.sum()) - suppressed - 1)
+        rows = int(part.published.sum()) - suppressed
+        here = min(known, rows - 1)
         ways = comb(len(part.left) + here - 1, here) if here >= 0 else 0
         if here < 0:
             continue  # all of them are suppressed
         if len(part.left) == len(part.published) * len(part.original):
-            found.append(int(part.original.sum()) - here)
+            left.append((rows, int(part.original.sum()) - here))
         elif known <= 2 and ways <= trials:
             trials -= ways
-            found += [
-                _left(part, suppressed, way) for way in combinations_with_replacement(range(len(part.left)), here)
-            ]
+            each_way = combinations_with_replacement(range(len(part.left)), here)
+            left.append((rows, _least(part, suppressed, (_left(part, suppressed, way) for way in each_way))))
         else:
             large.append((part, suppressed, here))
     rng, samples = np.random.default_rng(seed), 0
     for part, suppressed, here in large:
         draws = min(SAMPLES, max(1, MOST_EDGES // len(large) // (max(here, 1) * (len(part.left) + 250))))
-        found += [_left_by_chance(part, suppressed, here, rng) for _ in range(draws)]
+        drawn = (_left_by_chance(part, suppressed, here, rng) for _ in range(draws))
+        left.append((int(part.published.sum()) - suppressed, _least(part, suppressed, drawn)))
         samples += draws
-    return Corruption(known, min([fewest, *(each for each in found if each is not None)]), not large, samples)
+    chance = sum(rows / fewest for rows, fewest in left) / sum(rows for rows, _ in left)
+    return Corruption(known, min(fewest for _, fewest in left), not large, chance, samples)
+
+
+def _least(graph: Graph, suppressed: int, found: Iterable[int | None]) -> int:
+    """Return the least of what was found; where no way to know rows was possible, what is there without."""
+    return min((each for each in found if each is not None), default=_fewest(graph, suppressed) or 1)
 
 
 def _group(matches: Matches, name: int) -> tuple[Graph, int]:

@@ -43,7 +43,7 @@ class Judgement:
         rows, classes = int(released.sizes[self.fails].sum()), int(self.fails.sum())
         return Finding(
             rule=self.rule,
-            message=f"{some(rows, 'row')} in {some(classes, 'class')} {self.what}; generalize further or suppress them",
+            message=f"{some(rows, 'row')} in {some(classes, 'class')} {self.what}",
             rows=rows,
             example=released.labels_of(self.worst),
         )

@@ -57,7 +57,7 @@ def judge_baskets(
     >>> judge_baskets(baskets, food, k=2, m=2).measured
     {'k': 2, 'm': 2, 'baskets': 4, 'labels': 2}
     >>> print(judge_baskets(baskets, food, k=3, m=2).findings[0].message)
-    1 combination of 1 label is found in fewer than k = 3 baskets: {bread} in 2; generalize further
+    1 combination of 1 label is found in fewer than k = 3 baskets: {bread} in 2
     """
     lists, labels, findings = _read(baskets, name)
     if hierarchy is not None:
@@ -211,7 +211,7 @@ def _too_rare(found: _Survey, labels: Sequence[str | None], size: int, k: int, n
     examples = ", ".join(f"{which} in {support:,}" for support, which in shown)
     message = (
         f"{some(found.rare, 'combination')} of {some(size, 'label')} {'is' if found.rare == 1 else 'are'} found in"
-        f" fewer than k = {k} baskets: {examples}{', ...' * (found.rare > len(shown))}; generalize further"
+        f" fewer than k = {k} baskets: {examples}{', ...' * (found.rare > len(shown))}"
     )
     return Finding("m", message, found.baskets, {name: shown[0][1]})
 

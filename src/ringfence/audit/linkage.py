@@ -87,14 +87,13 @@ def read_sides(
 
 
 def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs, whose: Longs | None) -> Side:
-    """Put combinations into the order of their labels, so that nothing depends on the engine's."""
-    order = np.lexsort((kept, *(column.codes for column in reversed(quasi))))
-    return Side(
-        tuple(replace(column, codes=column.codes[order]) for column in quasi),
-        kept[order],
-        rows[order],
-        None if whose is None else whose[order].astype(np.int64),
-    )
+    """Put combinations into the order of their labels, so that nothing depends on the engine's, each of them once:
+    the engine tells numbers apart that are only spelled differently."""
+    others = [Column("", (None,) * (int(each.max(initial=0)) + 1), each) for each in (kept, whose) if each is not None]
+    firsts, group = classes([*quasi, *others], len(kept))
+    once = tuple(replace(column, codes=column.codes[firsts]) for column in quasi)
+    owners = None if whose is None else whose[firsts]
+    return Side(once, kept[firsts], total_by(group, rows.astype(np.int64), len(firsts)), owners)
 
 
 def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover:

@@ -57,9 +57,7 @@ class Fits:
     def _about(self, rule: str, fails: Bools, what: str, worst: int) -> Iterator[Finding]:
         if fails.any():
             rows = int(self.linked.published.rows[fails].sum())
-            message = (
-                f"{some(rows, 'row')} in {some(int(fails.sum()), 'class')} {what}; generalize further or suppress them"
-            )
+            message = f"{some(rows, 'row')} in {some(int(fails.sum()), 'class')} {what}"
             yield Finding(rule, message, rows, self.linked.example(worst))
 
     @property

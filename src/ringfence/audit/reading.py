@@ -1,9 +1,9 @@
 """What a published label says by itself, whoever wrote it: a value, an interval, a set, a masked code, or nothing.
 
-Tools spell intervals in many ways. These are read: `[20, 30)`, `[20,30[`, `(20, 30]`, `20-29`, `20–29`, `20 to 29`,
-`20..29`, `>=60`, `≥60`, `>59`, `60+`, `<20`, `<=19`, `≤19`. Two numbers with a dash or dots between them are both
-included. Sets are `{a, b}` or `{a,b}`. A masked code has `*` in the place of characters; `*` alone, in any number, is
-everything.
+Tools spell intervals in many ways. These are read: `[20, 30)`, `[20,30[`, `(20, 30]`, `(60, Inf]`, `20-29`, `20–29`,
+`20 to 29`, `20..29`, `>=60`, `≥60`, `>59`, `60+`, `60 and over`, `<20`, `<=19`, `≤19`, `under 20`. Two numbers with a
+dash or dots between them are both included. Sets are `{a, b}` or `{a,b}`. A masked code has `*` in the place of
+characters; `*` alone, in any number, is everything.
 """
 
 import re
@@ -17,10 +17,12 @@ from ringfence.audit.spelling import as_number, as_range, as_set, plain, spelled
 from ringfence.spec import Attribute, DateHierarchy, FileHierarchy, IntervalHierarchy, PathsHierarchy, TreeHierarchy
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
-_BRACKETS = re.compile(rf"([\[\](])\s*{_NUMBER}\s*[,;]\s*{_NUMBER}\s*([\])\[])", re.ASCII)
+_LOW, _HIGH = rf"(?:{_NUMBER}|-(?:inf|∞))", rf"(?:{_NUMBER}|\+?(?:inf|∞))"
+_BRACKETS = re.compile(rf"([\[\](])\s*{_LOW}\s*[,;]\s*{_HIGH}\s*([\])\[])", re.ASCII | re.IGNORECASE)
 _BETWEEN = re.compile(rf"{_NUMBER}\s*(?:-|–|—|\.\.\.?|to)\s*{_NUMBER}", re.ASCII)
-_ABOVE = re.compile(rf"(>=|≥|>)\s*{_NUMBER}|{_NUMBER}\s*\+", re.ASCII)
-_BELOW = re.compile(rf"(<=|≤|<)\s*{_NUMBER}", re.ASCII)
+_MORE = r"(?:and|or) (?:over|older|above|more)"
+_ABOVE = re.compile(rf"(>=|≥|>|over|above)\s*{_NUMBER}|{_NUMBER}\s*(?:\+|{_MORE})", re.ASCII | re.IGNORECASE)
+_BELOW = re.compile(rf"(<=|≤|up to|<|under|below)\s*{_NUMBER}", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -134,13 +136,16 @@ def read_interval(text: str) -> Interval | None:
     """
     found = _BRACKETS.fullmatch(text)
     if found:
-        interval = Interval(Decimal(found[2]), Decimal(found[3]), found[1] == "[", found[4] == "]")
+        low, high = (None if end is None else Decimal(end) for end in (found[2], found[3]))
+        interval = Interval(low, high, low is None or found[1] == "[", high is None or found[4] == "]")
+        if low is None and high is None:
+            return None
     elif found := _BETWEEN.fullmatch(text):
         interval = Interval(Decimal(found[1]), Decimal(found[2]))
     elif found := _ABOVE.fullmatch(text):
-        interval = Interval(Decimal(found[2] or found[3]), None, with_low=found[1] != ">")
+        interval = Interval(Decimal(found[2] or found[3]), None, with_low=found[1] in (">=", "≥", None))
     elif found := _BELOW.fullmatch(text):
-        interval = Interval(None, Decimal(found[2]), with_high=found[1] != "<")
+        interval = Interval(None, Decimal(found[2]), with_high=found[1].lower() in ("<=", "≤", "up to"))
     else:
         return None
     rises = interval.low is None or interval.high is None or interval.low <= interval.high

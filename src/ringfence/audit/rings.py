@@ -191,5 +191,5 @@ def _no_draw(rule: str, what: str, bad: Bools, linked: Linked, matches: Matches)
     """Report groups of rows for which no draw keeps to a limit."""
     rows = int(linked.published.rows[bad].sum())
     worst = min(np.flatnonzero(bad).tolist(), key=lambda each: int(matches.degrees[each]))
-    message = f"{some(rows, 'row')} in groups where no draw keeps {what}; widen their labels or suppress them"
+    message = f"{some(rows, 'row')} in groups where no draw keeps {what}"
     return Finding(rule, message, rows, linked.example(worst))

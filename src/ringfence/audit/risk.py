@@ -259,8 +259,8 @@ def shown_risk(risk: Risk) -> list[str]:
         lines[-1] += f"; in the population of {uniques.population:,.0f}: {uniques.population_uniques:,.0f} ({how})"
     worst = [each for each in risk.singling if each.unique or each.below_k][:3]
     lines += [
-        f"  singled out by {' and '.join(map(repr, each.columns))}: {each.unique:,} {risk.counts} alone,"
-        f" {each.below_k:,} among fewer than k"
+        f"  singled out by {' and '.join(map(repr, each.columns))}: {each.unique:,} alone, {each.below_k:,} among fewer"
+        f" than k {risk.counts}"
         for each in worst
     ]
     return lines

@@ -10,7 +10,7 @@ from ringfence.markup import clipped, paragraph, table
 SCHEMA = "ringfence audit 1"
 """Names what `Verdict.as_dict` looks like; docs/audit.schema.json says it in full."""
 
-_MERGE = "generalize these classes further, or suppress their rows"
+_MERGE = "generalize these rows further, or suppress them"
 MENDS = {
     **dict.fromkeys(("k", "l", "p", "t", "alpha", "beta", "delta", "k_map", "presence"), _MERGE),
     "m": "publish the labels of rare combinations under a common, more general one",
@@ -20,7 +20,7 @@ MENDS = {
     "repeated": "publish each label once in a basket",
     "missing": "remove these rows, or set data.missing = 'value'",
     "identifier": "remove these columns",
-    "unlisted": "remove these columns, give each a role, or set data.unlisted = 'publish'",
+    "unlisted": "remove these columns, give each a role under [attributes], or set data.unlisted = 'publish'",
     "rows": "publish the rows of the original, each once, and suppress no more than allowed",
     "original": "publish only rows of the original, under labels that hold their values",
     "anatomy": "publish each person in one bucket and each value of a bucket once, and nothing that ties the two",
@@ -83,12 +83,27 @@ class Attack:
     promised: float | None
     baseline: float
 
+    @property
+    def within(self) -> bool | None:
+        """Whether nobody fares worse than the promise allows; None where it says nothing."""
+        return None if self.promised is None else self.worst <= self.promised + 1e-9
+
     def __str__(self) -> str:
-        promised = "nothing promised" if self.promised is None else f"promised at most {self.promised:.4g}"
+        promised = "nothing promised" if self.promised is None else f"promised: at most {_percent(self.promised)}"
         return (
-            f"{self.how}: right in {self.success:.4g} of all cases, at worst {self.worst:.4g} ({promised}; without the"
-            f" release {self.baseline:.4g})"
+            f"{self.how}: right for {_percent(self.success)}, for the one who fares worst {_percent(self.worst)}"
+            f" ({promised}; without the release {_percent(self.baseline)})"
+            f"{' ABOVE THE PROMISE' if self.within is False else ''}"
         )
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, to three digits.
+
+    >>> _percent(0.004723), _percent(1 / 6), _percent(1), _percent(0)
+    ('0.472 %', '16.7 %', '100 %', '0 %')
+    """
+    return f"{100 * share:.3g} %"
 
 
 @dataclass(frozen=True)
@@ -152,7 +167,9 @@ class Verdict:
             for key, value in self.measured.items()
         ]
         if self.findings:
-            lines += ["Findings:", *(f"  [{finding.rule}] {finding}" for finding in self.findings)]
+            lines.append("Findings:")
+            for finding in self.findings:
+                lines += [f"  [{finding.rule}] {finding}", f"    to mend it: {finding.mend}"]
         if self.smallest:
             lines += [
                 "Smallest classes:",
@@ -166,9 +183,11 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         head = paragraph(str(self).partition("\n")[0], strong=True)
-        found = [(finding.rule, f"{finding.rows:,}", finding) for finding in self.findings]
-        findings = table(["rule", "rows", "finding"], found) if found else ""
-        return head + table(["measured", "value"], self.measured.items()) + findings
+        found = [(finding.rule, f"{finding.rows:,}", finding, finding.mend) for finding in self.findings]
+        findings = table(["rule", "rows", "finding", "what would mend it"], found) if found else ""
+        tried = [(attack.name, attack) for attack in self.attacks]
+        attacks = table(["attack", "what it achieves"], tried) if tried else ""
+        return head + table(["measured", "value"], self.measured.items()) + findings + attacks
 
 
 def some(count: int, what: str) -> str:

@@ -10,26 +10,35 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, complete, judge_against, needed, read_linked
+from ringfence.audit.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.anatomy import verify_anatomy
-from ringfence.audit.attacks import ATTACKS, NAMES, Scene, intersection
+from ringfence.audit.attacks import carry_out, choose, read_other, read_truth, unsuccessful
 from ringfence.audit.attacks import items as attack_items
-from ringfence.audit.columns import column_findings, label_findings, missing_findings, require_columns
+from ringfence.audit.basket_tracing import item_tree, trace_baskets
+from ringfence.audit.columns import (
+    column_findings,
+    label_findings,
+    missing_findings,
+    require_columns,
+    without_blanks,
+)
 from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_findings
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
+from ringfence.audit.gaps import gap_notes
 from ringfence.audit.guarantees import judge
-from ringfence.audit.itemsets import BasketJudgement, judge_baskets
+from ringfence.audit.itemsets import judge_baskets
 from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
+from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, WHOSE, Engine
-from ringfence.errors import DataError, SpecError, listed
+from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
 
 SHOWN_CLASSES = 5
@@ -75,12 +84,12 @@ def verify(
     Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
     by is a DataError: it could not be judged.
 
-    With the original, the release is also traced back to it, row by row, but for baskets. A release of the method
+    With the original, the release is also traced back to it, row by row, and basket by basket. A release of the method
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
-    by themselves: `values` is the second, with the sensitive values of each bucket.
+    by themselves or by the original: `values` is the second, with the sensitive values of each bucket.
 
     Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
     which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
@@ -88,16 +97,18 @@ def verify(
     not be judged is said in `Verdict.unjudged`.
     """
     if spec.has_buckets:
-        beside = any(each is not None for each in (original, population, other))
-        return _judge_two(engine, rows, values, spec, alone=not (beside or corrupted or attacks))
+        beside = _second_table(values, population, other)
+        attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
+        return verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
-    attacks = _chosen(attacks, spec, original is not None, other is not None)
-    guessed = [name for name in spec.of_role("sensitive") if attacks and name in rows.columns]
+    attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
+    guessed = (name for name in spec.of_role("sensitive") if attacks and name in rows.columns)
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
     require_columns(rows.columns, [*quasi, *sensitive, *items, *basket, *pseudonym])
+    rows = without_blanks(engine, rows, spec)
     columns: list[str] = [name for name in rows.columns if name not in basket]
     rows = gather(engine, rows, spec, columns)
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
@@ -111,9 +122,10 @@ def verify(
     if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
+        evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
     shown = rows.drop(*items, *pseudonym)
     linked, matches = None, None
-    if original is not None:
+    if original is not None and quasi:
         known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
         linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
     evidence.crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
@@ -125,73 +137,31 @@ def verify(
     if fits is not None:
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
-        baskets = _judge_baskets(engine, rows, spec, spec.privacy.m)
-        evidence.add(baskets.findings)
-        evidence.measured |= {f"k:{spec.items}" if quasi else "k": baskets.measured["k"], "m": baskets.measured["m"]}
+        evidence.add(*_judge_baskets(engine, rows, spec, spec.privacy.m, original))
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size, evidence.crowd) if quasi else None
     verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
-    if not attacks:
-        return verdict
     carried_out: list[Attack] = []
-    if linked is not None:
-        scene = Scene(released, linked, matches, spec, corrupted)
-        carried_out += [found for name in attacks if name in ATTACKS for found in ATTACKS[name](scene)]
-        if "intersection" in attacks and other is not None and original is not None:
-            known = _beside(engine, original, spec)
-            carried_out += intersection(scene, *_joined(engine, other, known, sensitive, spec))
+    if attacks and linked is not None and original is not None:
+        known = _beside(engine, original, spec)
+        truth = read_truth(engine, known, sensitive, spec)
+        scene = Scene(released, linked, matches, spec, truth, evidence.measured, corrupted)
+        joined = other is not None and "intersection" in attacks
+        carried_out += carry_out(attacks, scene, read_other(engine, other, known, sensitive, spec) if joined else None)
     if "items" in attacks:
-        carried_out.append(
-            attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec.privacy.k or 1, spec.privacy.m or 1)
-        )
-    return replace(verdict, attacks=tuple(carried_out))
+        fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
+        carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
+    return replace(verdict, attacks=tuple(carried_out), notes=(*verdict.notes, *unsuccessful(attacks, carried_out)))
 
 
-def _judge_two(engine: Engine, rows: ibis.Table, values: ibis.Table | None, spec: Spec, *, alone: bool) -> Verdict:
-    """Judge the two tables of Anatomy, which can only be judged together, and with nothing else."""
-    if not alone:
-        raise DataError(
-            "the two tables of the method 'anatomy' are judged by themselves; leave out the original, the population,"
-            " other releases, known rows and attacks"
-        )
+def _second_table(values: ibis.Table | None, population: ibis.Table | None, other: ibis.Table | None) -> ibis.Table:
+    """Return the second of the two tables of Anatomy, which are not judged by other tables than their original."""
+    if population is not None or other is not None:
+        raise DataError("the two tables of the method 'anatomy' are judged by themselves and by their original only")
     if values is None:
         raise DataError("a release of the method 'anatomy' is two tables; the one of sensitive values is missing")
-    return verify_anatomy(engine, rows, values, spec)
-
-
-def _chosen(attacks: Sequence[str], spec: Spec, has_original: bool, has_other: bool) -> list[str]:
-    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
-    possible = {
-        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
-        and (name != "intersection" or has_other)
-        for name in NAMES
-    }
-    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
-    for name in chosen:
-        if name not in NAMES:
-            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
-        if not possible[name]:
-            needed = {"items": "an attribute of role items", "intersection": "the original and the other release"}
-            raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed.get(name, 'the original')}")
-    if "all" in attacks and not chosen:
-        raise DataError("no attack can be carried out: they need the original")
-    return chosen
-
-
-def _joined(
-    engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec
-) -> tuple[Scene, Released]:
-    """Return the other release as attacks see it, and the original with its sensitive values."""
-    quasi = spec.of_role("quasi")
-    require_columns(other.columns, [*quasi, *sensitive])
-    require_columns(original.columns, sensitive)
-    linked = read_linked(engine, other, original, spec, blind=True)
-    ours, theirs = (
-        read_released(engine.count(table, [*quasi, *sensitive]), ROWS, quasi, sensitive, spec)
-        for table in (other, complete(original, spec))
-    )
-    return Scene(ours, linked, None, spec, 0), theirs
+    return values
 
 
 def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:
@@ -358,22 +328,35 @@ def _beside(engine: Engine, original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that a release can be traced back to: of a long table, one a basket."""
     if spec.items is None:
         return original
-    if not spec.of_role("quasi"):
-        raise SpecError(f"the baskets in {spec.items!r} are judged by themselves: leave the original out")
     basket = [spec.data.basket_id, spec.items]
     hidden = [*spec.of_role("identifier"), *(name for name in original.columns if name not in spec.attributes)]
     columns = [name for name in original.columns if name in basket or name not in hidden]
     return gather(engine, original, spec, columns).drop(spec.items)
 
 
-def _judge_baskets(engine: Engine, rows: ibis.Table, spec: Spec, m: int) -> BasketJudgement:
+def _judge_baskets(
+    engine: Engine, rows: ibis.Table, spec: Spec, m: int, original: ibis.Table | None
+) -> tuple[list[Finding], dict[str, int]]:
     """Judge baskets by their labels, and these by the item tree where the specification alone determines it.
 
-    A tree that was made from the items of the original cannot be made again from what is published.
+    A tree that was made from the items of the original can be made again from the original, if all of its rows took
+    part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
-    name = spec.items or ""
+    name, alone, baskets = spec.items or "", not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
     tree = stated_hierarchy(name, spec)
-    return judge_baskets(fetch_baskets(engine, rows, spec), tree, spec.privacy.k or 1, m, name)
+    found: list[Finding] = []
+    measured: dict[str, int] = {}
+    if original is not None and (tree is not None or alone):
+        known = [spec.data.basket_id, name]
+        shown = [
+            each for each in original.columns if each in known or (each in rows.columns and each in spec.attributes)
+        ]
+        bought = fetch_baskets(engine, gather(engine, original, spec, shown), spec)
+        tree = item_tree(bought, spec)
+        found, measured = trace_baskets(baskets, bought, tree, spec)
+    judged = judge_baskets(baskets, tree, spec.privacy.k or 1, m, name)
+    measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
+    return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 
 
 def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool) -> None:

@@ -5,8 +5,8 @@ classes of the other attributes, as `kernels.boxes` says. For each outer block, 
 attribute is a shortest path over its joints; from what the blocks cost then, the outer attribute is solved.
 
 Blocks may choose differently, though in a recoding they must agree. *Prices* make them: every outer value pays a price
-for each inner joint that its block cuts. The prices of a joint add up to nothing over all values, so that a cut on which
-all agree costs nothing more. Hence with any such prices the cheapest choice costs no more than the cheapest recoding.
+for each inner joint that its block cuts. The prices of a joint add up to nothing over all values, so that a cut on
+which all agree costs nothing more. Hence with any such prices the cheapest choice costs no more than the best recoding.
 Prices are raised where more is cut than on average, and lowered where less is, in proportion to the rows there (a
 subgradient, with Polyak's step); that drives the bound up. Held, Wolfe and Crowder, "Validation of subgradient
 optimization", Mathematical Programming 6, 1974, is the classic on it.
@@ -189,23 +189,20 @@ def cover_sets(masks: Longs, firsts: Longs, costs: Floats, size: int, chosen: Lo
     loses the set of its lowest value next, so that each cover is met once; only what can be left is looked at.
     """
     full = (1 << size) - 1
+    lowest = np.zeros(full + 1, np.int64)
+    for left in range(1, full + 1):
+        lowest[left] = 0 if left & 1 else lowest[left >> 1] + 1
     ahead, after, last = np.full(full + 1, np.inf), np.full(full + 1, np.inf), np.full(full + 1, -1, np.int32)
     ahead[full] = after[0] = 0.0
     for left in range(full, 0, -1):
         if ahead[left] < np.inf:
-            low = 0
-            while not left >> low & 1:
-                low += 1
-            for b in range(firsts[low], firsts[low + 1]):
+            for b in range(firsts[lowest[left]], firsts[lowest[left] + 1]):
                 if masks[b] & ~left == 0 and ahead[left] + costs[b] < ahead[left ^ masks[b]]:
                     ahead[left ^ masks[b]], last[left ^ masks[b]] = ahead[left] + costs[b], b
     through[:] = np.inf
     for left in range(1, full + 1):
         if ahead[left] < np.inf:
-            low = 0
-            while not left >> low & 1:
-                low += 1
-            for b in range(firsts[low], firsts[low + 1]):
+            for b in range(firsts[lowest[left]], firsts[lowest[left] + 1]):
                 if masks[b] & ~left == 0:
                     cost = costs[b] + after[left ^ masks[b]]
                     after[left] = min(after[left], cost)

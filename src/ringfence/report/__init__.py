@@ -9,13 +9,15 @@ from ringfence.audit.verdict import Verdict
 from ringfence.baskets import Baskets
 from ringfence.census import Census
 from ringfence.report.anatomy import render_anatomy
+from ringfence.report.attacks import attack_section
+from ringfence.report.audit import audit_page
 from ringfence.report.items import basket_section, render_items
 from ringfence.report.page import draw, render
 from ringfence.report.style import Chart, as_png, as_svg
 from ringfence.search.methods import Decision
 from ringfence.spec import Spec
 
-__all__ = ["Report", "build_report"]
+__all__ = ["Report", "audit_page", "build_report"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +55,16 @@ def build_report(
     it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
     `baskets` are those of the rows that are published, if they have any.
     """
+    attacked = attack_section(verdict)
+    attacks, charts = (None, {}) if attacked is None else (attacked.html, {"attacks": attacked.chart})
     if isinstance(decision.plan, AnatomyPlan):
-        return Report(render_anatomy(decision.plan, verdict, spec, incomplete), {})
+        return Report(render_anatomy(decision.plan, verdict, spec, incomplete, attacks), charts)
     section = None
     if baskets is not None and decision.basket is not None:
         section = basket_section(baskets, decision.basket)
         if decision.plan is decision.basket.plan:
-            return Report(render_items(section, decision.basket, verdict, spec), section.charts)
+            return Report(render_items(section, decision.basket, verdict, spec, attacks), {**section.charts, **charts})
     drawn = draw(census, decision, spec)
-    html = render(drawn, census, decision, verdict, spec, incomplete, None if section is None else section.html)
-    return Report(html, drawn.charts if section is None else {**drawn.charts, **section.charts})
+    basket = None if section is None else section.html
+    html = render(drawn, census, decision, verdict, spec, incomplete, basket, attacks)
+    return Report(html, {**drawn.charts, **({} if section is None else section.charts), **charts})

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from markupsafe import Markup
+
 from ringfence.anatomy_plan import AnatomyPlan
 from ringfence.audit.verdict import Verdict, some
 from ringfence.catalogue import CATALOGUE
@@ -13,11 +15,14 @@ from ringfence.report.words import joined
 from ringfence.spec import Spec
 
 
-def render_anatomy(plan: AnatomyPlan, verdict: Verdict, spec: Spec, incomplete: int) -> str:
+def render_anatomy(
+    plan: AnatomyPlan, verdict: Verdict, spec: Spec, incomplete: int, attacks: Markup | None = None
+) -> str:
     """Return the page: the verdict, what was asked and done, what is promised, and what is not."""
     return template("anatomy").render(
         source=Path(spec.data.source).name if spec.data.source else None,
         verdict=verdict,
+        attacks=attacks,
         spec=spec,
         asked=int(spec.diversities()[0].value),
         plan=plan,

@@ -57,12 +57,15 @@ def basket_section(baskets: Baskets, decision: BasketDecision) -> BasketSection:
     return BasketSection(evidence, Markup(html), charts)
 
 
-def render_items(section: BasketSection, decision: BasketDecision, verdict: Verdict, spec: Spec) -> str:
+def render_items(
+    section: BasketSection, decision: BasketDecision, verdict: Verdict, spec: Spec, attacks: Markup | None = None
+) -> str:
     """Return the page of a release that has baskets and no quasi-identifiers."""
     baskets = section.evidence.baskets
     return template("items").render(
         source=Path(spec.data.source).name if spec.data.source else None,
         verdict=verdict,
+        attacks=attacks,
         kept=words.kept(spec, verdict),
         spec=spec,
         rows=baskets.rows,

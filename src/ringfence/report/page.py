@@ -197,12 +197,14 @@ def render(
     spec: Spec,
     incomplete: int,
     basket: Markup | None = None,
+    attacks: Markup | None = None,
 ) -> str:
-    """Return the page as HTML; `basket` is the section about baskets, where rows have them."""
+    """Return the page as HTML; `basket` and `attacks` are sections about these, where there are any."""
     plan, metrics, released = decision.row_plan, decision.metrics, drawn.released
     uniform = {found.name: found for found in evidence.uniformities(released)}
     return template("page").render(
         basket=basket,
+        attacks=attacks,
         source=Path(spec.data.source).name if spec.data.source else None,
         verdict=verdict,
         kept=words.kept(spec, verdict),

@@ -75,12 +75,12 @@ def pixel_y2(place: float) -> alt.Y2Value:
     return alt.Y2Value(place)  # type: ignore[no-untyped-call]
 
 
-def named(rows: Rows) -> alt.Y:
+def named(rows: Rows, widest: int = 200) -> alt.Y:
     """Return an axis of names in the order of `place`: names may repeat once they are shortened, places do not."""
     names = {str(row["place"]): row["name"] for row in rows}
     # Vega reads the dictionary as an expression: JSON is one, with all its quotes and brackets inside of strings.
     look_up = f"({json.dumps(names)})[datum.value]"
-    axis = alt.Axis(title=None, domain=False, ticks=False, labelPadding=8, labelExpr=look_up)
+    axis = alt.Axis(title=None, domain=False, ticks=False, labelPadding=8, labelExpr=look_up, labelLimit=widest)
     return alt.Y("place:O", sort=None, axis=axis)
 
 

@@ -1,12 +1,12 @@
 """The report in words: what was asked, what the audit measured, and what that means."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ringfence import spec as parts
 from ringfence.audit.verdict import Verdict, some
-from ringfence.spec import Closeness, Diversity, Spec
+from ringfence.spec import Bound, Closeness, Diversity, Likeness, Spec
 
 ROLES = {
     "identifier": "identifier: left out",
@@ -73,11 +73,13 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     diversities, closenesses = spec.diversities(), spec.closenesses()
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
-    lines = [_k(spec, verdict)] if spec.of_role("quasi") else []
-    lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec.has_rings) for part in diversities]
+    lines = [_k(spec, verdict)] if spec.of_role("quasi") and "k" in verdict.measured else []
+    lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
     lines += [_t(part, of_t.get((part.of, part.distance))) for part in closenesses]
+    lines += [_bound(key, bound, verdict.measured.get(key)) for key, bound in spec.bounds().items()]
+    lines += _population(spec, verdict)
     if spec.privacy.m is not None:
         lines.append(_km(spec, spec.privacy.m, verdict))
     return lines
@@ -150,10 +152,12 @@ def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:
     return Kept(f"k^m = {spec.privacy.k:,}^{m} of “{spec.items}”", f"k = {int(least):,}, m = {size}", meaning)
 
 
-def _l(part: Diversity, value: float | None, rings: bool) -> Kept:
+def _l(part: Diversity, value: float | None, spec: Spec) -> Kept:
     name, least = f"“{part.of}”", number(part.value if value is None else value)
     match part.kind:
-        case "distinct" if rings:
+        case "distinct" if spec.has_buckets:
+            meaning = f"In no bucket has a value of {name} more than one in {least} of the rows."
+        case "distinct" if spec.has_rings:
             meaning = f"To whoever does not know the draw, no value of {name} has a probability above 1/{least}."
         case "distinct":
             meaning = f"Every class has at least {least} different values of {name}."
@@ -181,6 +185,32 @@ def _t(part: Closeness, value: float | None) -> Kept:
         f" {number(part.value if value is None else value)} on a scale from 0 to 1: {DISTANCES[part.distance]}."
     )
     return Kept(f"t = {part.value:g} of “{part.of}” ({part.distance})", _found("t", value), meaning)
+
+
+def _bound(key: str, bound: Bound, value: float | None) -> Kept:
+    name, most = f"“{bound.of}”", number(bound.value if value is None else value)
+    enhanced = isinstance(bound, Likeness) and bound.kind == "enhanced"
+    meaning = {
+        "alpha": f"No value of {name} has more than {most} of the rows of a class.",
+        "beta": f"No value of {name} is more than {most} times commoner in a class than in the whole, beyond once.",
+        "delta": f"The share of a value of {name} in a class and in the whole differ by a factor of at most e^{most}.",
+    }[key]
+    kind = " (enhanced: rare values are held to less)" if enhanced else ""
+    return Kept(f"{key} = {bound.value:g} of {name}{kind}", _found(key, value), meaning)
+
+
+def _population(spec: Spec, verdict: Verdict) -> Iterator[Kept]:
+    """Yield what was asked beside a population."""
+    measured = verdict.measured
+    if spec.privacy.k_map is not None:
+        fewest = measured.get("k_map")
+        meaning = f"Every class fits at least {number(fewest or 0)} people of the population."
+        yield Kept(f"k-map = {spec.privacy.k_map:,}", _found("k-map", fewest), meaning)
+    wanted = spec.privacy.presence
+    if wanted is not None:
+        low, high = (number(measured.get(key, 0)) for key in ("presence_low", "presence_high"))
+        meaning = f"Of someone in the population, it seems between {low} and {high} likely that he is in the release."
+        yield Kept(f"presence between {wanted.low:g} and {wanted.high:g}", f"{low} to {high}", meaning)
 
 
 # What was asked

@@ -36,7 +36,10 @@ CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
 SELDOM = 8
 """Every how many kicks large programs take part, too."""
 
-IDLE = 3
+HARD = 4
+"""Every how many kicks it is a hard one."""
+
+IDLE = 5
 """First answers are kicked until so many kicks for each attribute have gained nothing."""
 
 RETURN = 25
@@ -56,7 +59,10 @@ class Answer:
 
 
 class Answers:
-    """The best answer so far, and the programs and the draw by which better ones are looked for."""
+    """The best answer so far, and the programs and the draw by which better ones are looked for.
+
+    `idle` is the number of kicks since the last one that found a better answer.
+    """
 
     def __init__(
         self,
@@ -76,7 +82,7 @@ class Answers:
         self._room = roller.room()
         self._draw = Random(2008)
         self._here: tuple[float, list[Any]] = (inf, [])
-        self._kicks = self._idle = 0
+        self._kicks = self.idle = 0
 
     @property
     def target(self) -> float:
@@ -91,30 +97,33 @@ class Answers:
         for states in starts:
             self.consider(states)
             self._go_on_from(self._improved(states), states)
-        while self._idle < IDLE * len(self.spaces) and self._here[1] and not self.watch.expired():
+        while self.idle < IDLE * len(self.spaces) and self._here[1] and not self.watch.expired():
             self.kick()
 
     def kick(self) -> None:
-        """Change one attribute a little, and improve all others, then all."""
+        """Change one attribute a little, or two, or throw two away; improve all but the first, then all."""
         if not self._here[1]:
             return
         self._kicks += 1
         states = list(self._here[1])
-        a = self._draw.randrange(len(states))
-        states[a] = self._kicked(a, states[a])
+        a, other = self._draw.randrange(len(states)), self._draw.randrange(len(states))
+        hard = self._kicks % HARD == 0
+        states[a] = self._drawn(a) if hard else self._kicked(a, states[a])
+        if hard or self._draw.random() < 0.3:
+            states[other] = self._drawn(other) if hard else self._kicked(other, states[other])
         thorough = self._kicks % SELDOM == 0
         self._improved(states, fixed=a, thorough=thorough)
         self._go_on_from(self._improved(states, thorough=thorough), states)
-        if self._idle % RETURN == RETURN - 1 and self.best is not None:
+        if self.idle % RETURN == RETURN - 1 and self.best is not None:
             states = [space.state(position) for space, position in zip(self.spaces, self.best.node, strict=True)]
             self._here = (self.best.cost, states)
 
     def _go_on_from(self, cost: float, states: list[Any]) -> None:
-        self._idle += 1
+        self.idle += 1
         if cost <= self._here[0] * WORSE and cost < inf:
             self._here = (cost, states)
         if cost < self.target and self.consider(states):
-            self._idle = 0
+            self.idle = 0
 
     def _kicked(self, attribute: int, state: Any) -> Any:
         """Return a partition that differs a little: joints cut or merged, values moved, blocks merged."""
@@ -125,6 +134,8 @@ class Answers:
             joints = [int(left != right) for left, right in zip(state[0], state[0][1:], strict=False)]
             for joint in draw.sample(range(len(joints)), min(times, len(joints))):
                 joints[joint] ^= 1
+                if draw.random() < 0.4 and joint + 1 < len(joints):
+                    joints[joint + 1] ^= 1
             return (tuple(np.cumsum([0, *joints]).tolist()),)
         if rule is SETS:
             blocks = list(state[0])

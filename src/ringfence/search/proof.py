@@ -35,7 +35,7 @@ WORTH_A_THREAD = 200_000
 """Probes with fewer steps of work are done one after the other."""
 
 BESIDE = 8
-"""After so many nodes, a better answer is looked for."""
+"""After so many nodes, a better answer is looked for; the more seldom, the longer none was found."""
 
 
 class Relaxation(Protocol):
@@ -123,6 +123,7 @@ class Proof:
         """Decide step by step; return whether nothing was left open."""
         root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)
         self._push(-inf, root, frozenset(), self.relaxation.start)
+        due = BESIDE
         with ThreadPoolExecutor(2) as threads:
             for number in count(1):
                 if not self._queue:
@@ -130,8 +131,9 @@ class Proof:
                 node = heapq.heappop(self._queue)
                 if self.watch.expired() or not self._expand(node, threads):
                     return False
-                if number % BESIDE == 0:
+                if number >= due:
                     self.answers.kick()
+                    due = number + BESIDE + self.answers.idle // 4
         raise AssertionError("unreachable: numbers do not end")
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:

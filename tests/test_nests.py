@@ -1,0 +1,239 @@
+"""Two attributes eliminated together: no bound above what it bounds at any prices, nothing ruled out that counts."""
+
+import itertools
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import Case
+from test_auto import Workshop, members
+
+from ringfence.kernels import nests as kernels
+from ringfence.search.boxes import UNDECIDED, Boxes
+from ringfence.search.nests import Blocks, Lead, Nest, _all_runs, _all_sets, nested
+from ringfence.spec import Spec
+
+Cuts = tuple[int, ...]
+
+
+def partitions(size: int, *, sets: bool) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """All partitions of some values into runs, or into sets, each block as its values."""
+    if not sets:
+        for cuts in itertools.product((0, 1), repeat=size - 1):
+            blocks = np.cumsum([0, *cuts]).tolist()
+            yield tuple(tuple(v for v in range(size) if blocks[v] == b) for b in range(blocks[-1] + 1))
+        return
+    for blocks in itertools.product(range(size), repeat=size):
+        if all(block <= max(blocks[:v], default=-1) + 1 for v, block in enumerate(blocks)):
+            yield tuple(tuple(v for v in range(size) if blocks[v] == b) for b in range(max(blocks) + 1))
+
+
+def members_of(blocks: Blocks, block: int) -> tuple[int, ...]:
+    """The outer values of a block."""
+    if len(blocks.ends):
+        return tuple(range(*blocks.ends[block].tolist()))
+    return tuple(v for v in range(64) if int(blocks.masks[block]) >> v & 1)
+
+
+def run_of(size: int, first: int, last: int) -> int:
+    """The number of a run of inner values."""
+    return [(a, b) for a in range(size) for b in range(a, size)].index((first, last))
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> tuple[Blocks, bool, Any, Any, Any]:
+    """Draw blocks, the cost of every box, joints that may be decided, and prices that add up to nothing."""
+    sets, outers, inners = draw(st.booleans()), draw(st.integers(2, 4)), draw(st.integers(2, 4))
+    blocks = _all_sets(outers) if sets else _all_runs(outers)
+    shape = (len(blocks.steps), inners * (inners + 1) // 2)
+    size = shape[0] * shape[1]
+    costs = np.array(draw(st.lists(st.integers(0, 60), min_size=size, max_size=size)), float).reshape(shape)
+    joints = np.array(draw(st.lists(st.sampled_from([0, 1, 2, 2]), min_size=inners - 1, max_size=inners - 1)), np.int8)
+    size = outers * (inners - 1)
+    prices = np.array(draw(st.lists(st.integers(-20, 20), min_size=size, max_size=size)), float)
+    prices = prices.reshape(outers, inners - 1)
+    prices[-1] -= prices.sum(axis=0)
+    return blocks, sets, costs, joints, prices
+
+
+def recodings(blocks: Blocks, sets: bool, costs: Any, joints: Any) -> Iterator[tuple[float, tuple[int, ...], Cuts]]:
+    """What every recoding costs in which all blocks agree: its cost, its blocks, its cuts."""
+    outers, inners = int(blocks.steps[:, 1].max()) + 1, len(joints) + 1
+    known = {members_of(blocks, block): block for block in range(len(blocks.steps))}
+    for parts in partitions(outers, sets=sets):
+        for cuts in itertools.product((0, 1), repeat=inners - 1):
+            if any(joint in (0, 1) and joint != cut for joint, cut in zip(joints.tolist(), cuts, strict=True)):
+                continue
+            starts = [0, *(j + 1 for j, cut in enumerate(cuts) if cut)]
+            runs = [run_of(inners, a, b - 1) for a, b in zip(starts, [*starts[1:], inners], strict=True)]
+            chosen = tuple(known[part] for part in parts)
+            yield sum(costs[block, run] for block in chosen for run in runs), chosen, cuts
+
+
+@given(problem=problems(), rounds=st.integers(1, 40), target=st.sampled_from([inf, 50.0, 150.0, 400.0]))
+def test_prices_never_lift_the_bound_above_the_cheapest_recoding(
+    problem: tuple[Any, ...], rounds: int, target: float
+) -> None:
+    blocks, sets, costs, joints, prices = problem
+    outers = prices.shape[0]
+    every = list(recodings(blocks, sets, costs, joints))
+    cheapest = min(cost for cost, _, _ in every)
+    chosen, cuts = np.full(outers, -1), np.zeros_like(prices)
+    weights, through = np.arange(1.0, outers + 1), np.empty(len(blocks.steps))
+    bound, agree = kernels.ascend(
+        costs, blocks.steps, blocks.masks, blocks.firsts, blocks.ends, joints, weights, prices, target, rounds,
+        chosen, cuts, through,
+    )  # fmt: skip
+    assert bound <= cheapest * (1 + 1e-9) + 1e-9
+    assert np.abs(prices.sum(axis=0)).max() < 1e-6
+    if agree:
+        found = (tuple(sorted({*chosen.tolist()})), tuple(cuts[0].astype(int).tolist()))
+        assert found in {(tuple(sorted(parts)), where) for cost, parts, where in every if cost <= bound + 1e-6}
+    for cost, parts, _ in every:
+        assert all(through[block] <= cost * (1 + 1e-9) + 1e-9 for block in parts)
+
+
+@given(problem=problems())
+def test_without_prices_every_block_chooses_for_itself(problem: tuple[Any, ...]) -> None:
+    blocks, sets, costs, joints, prices = problem
+    outers, inners = prices.shape[0], len(joints) + 1
+    alone = []
+    for block in range(len(blocks.steps)):
+        one = Blocks(np.array([[0, 0]]), blocks.masks[:0], blocks.firsts[:0], np.array([[0, 1]]))
+        alone.append(min(cost for cost, _, _ in recodings(one, False, costs[block : block + 1], joints)))
+        best, before = np.empty(inners + 1), np.zeros(inners + 1, np.int64)
+        assert kernels.cheapest_path(costs[block], np.zeros(inners - 1), joints, best, before) == alone[-1]
+    known = {members_of(blocks, block): block for block in range(len(blocks.steps))}
+    covers = [tuple(known[part] for part in parts) for parts in partitions(outers, sets=sets)]
+    chosen, through = np.full(outers, -1), np.empty(len(blocks.steps))
+    bound = kernels.cover(
+        costs, blocks.steps, blocks.masks, blocks.firsts, blocks.ends, joints, np.zeros_like(prices), chosen, through
+    )
+    assert bound == min(sum(alone[block] for block in cover) for cover in covers)
+    assert sum(alone[block] for block in {*chosen.tolist()}) == bound
+    for block in range(len(blocks.steps)):
+        assert through[block] == min(sum(alone[b] for b in cover) for cover in covers if block in cover)
+
+
+@given(problem=problems(), data=st.data())
+def test_blocks_that_are_left_keep_what_they_are_built_from(problem: tuple[Any, ...], data: st.DataObject) -> None:
+    blocks, _, costs, _, prices = problem
+    live = np.array(data.draw(st.lists(st.booleans(), min_size=len(costs), max_size=len(costs))))
+    left = blocks.only(live)
+    names = [members_of(left, block) for block in range(len(left.steps))]
+    built: dict[int, tuple[int, ...]] = {}
+    for (depth, value), name in zip(left.steps.tolist(), names, strict=True):
+        built[depth] = (*(built[depth - 1] if depth else ()), value)
+        assert tuple(sorted(built[depth])) == name
+    assert {members_of(blocks, block) for block in np.flatnonzero(live)} <= {*names}
+    for value in range(prices.shape[0]) if len(left.firsts) else []:
+        group = names[left.firsts[value] : left.firsts[value + 1]]
+        assert all(min(name) == value for name in group)
+
+
+@given(data=st.data(), k=st.integers(1, 9), penalty=st.sampled_from([40.0, inf]), sets=st.booleans())
+def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: int, penalty: float, sets: bool) -> None:
+    outers, inners, classes = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3)), data.draw(st.integers(1, 8))
+    size = outers * inners * classes
+    counts = np.array(data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size)), float)
+    counts = counts.reshape(outers, inners, classes)
+    group = np.array(data.draw(st.lists(st.integers(0, 1), min_size=classes, max_size=classes)))
+    covers = np.stack([counts[:, :, group == g].sum(axis=2) for g in (0, 1)], axis=2)
+    blocks = _all_sets(outers) if sets else _all_runs(outers)
+    costs = np.empty((len(blocks.steps), inners * (inners + 1) // 2))
+    kernels.box_costs(counts, covers, group, classes, blocks.steps, float(k), penalty, costs)
+    for block in range(len(blocks.steps)):
+        values = list(members_of(blocks, block))
+        for first, last in itertools.combinations_with_replacement(range(inners), 2):
+            expected = 0.0
+            for c in range(classes):
+                number = counts[values, first : last + 1, c].sum()
+                reach = covers[values, first : last + 1, group[c]].sum()
+                expected += 0.0 if number == 0 else number * (penalty if reach < k else max(number, k))
+            assert costs[block, run_of(inners, first, last)] == expected
+
+
+@pytest.mark.parametrize("schemes", list(itertools.product(("ordered", "set"), repeat=2)))
+@pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
+    schemes: tuple[str, ...], k: int, suppression: float, seed: int
+) -> None:
+    """Every node of a random way down is compared with the cheapest recoding in it, with the prices met on the way."""
+    rng = np.random.default_rng(seed)
+    rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
+    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(3)})
+    every_scheme = ("ordered", *schemes)
+    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(every_scheme)}
+    case, method = Case(table, Spec(attributes=attributes)), {"metric": "dm", "suppression": suppression}
+    shop = Workshop(case, every_scheme, {"k": k}, method)
+    kinds = [Boxes(space) for space in shop.spaces]
+    costs = {
+        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
+    }
+    target = float(np.quantile([cost for cost in costs.values() if cost < inf], rng.random()))
+    for outer, inner in ((1, 0), (2, 0), *([(0, 1)] if schemes[0] == "ordered" else [])):
+        nest = Nest(shop.census, shop.spaces, outer, inner, shop.terms)
+        (other,) = nest.others
+        box, lead = kinds[other].root, nest.start
+        while True:
+            inside, joints = {*members(kinds[other], box)}, lead.joints.tolist()
+            left = {
+                states: cost
+                for states, cost in costs.items()
+                if states[other] in inside
+                and all(
+                    joint in (UNDECIDED, int(states[inner][0][j] != states[inner][0][j + 1]))
+                    for j, joint in enumerate(joints)
+                )
+            }
+            cheapest = min(left.values())
+            found = nest.bound([box], nest.narrowed([box]), lead, target, True)
+            assert found.cost <= cheapest * (1 + 1e-9) or target <= cheapest
+            assert found.cost < target or target <= cheapest
+            if found.states and box.complete and suppression in (0.0, 1.0):
+                states = tuple(found.states.get(a, box.state) for a in range(3))
+                assert costs[states] == pytest.approx(cheapest)
+            if found.cost >= target:
+                break
+            _assert_kept(nest, found.lead, [states[outer] for states, cost in left.items() if cost < target])
+            lead = found.lead
+            if not box.complete:
+                decision = kinds[other].decisions(box)[0]
+                box = decision[int(rng.integers(len(decision)))].box
+            elif parts := nest.split(found):
+                lead = parts[int(rng.integers(len(parts)))]
+            else:
+                assert found.states is not None  # nothing is left to disagree on
+                break
+
+
+def _assert_kept(nest: Nest, lead: Lead, wanted: list[Any]) -> None:
+    """No block of a recoding that is cheaper than the target may be ruled out."""
+    names = {members_of(lead.blocks, block) for block in range(len(lead.blocks.steps))}
+    place = {value: number for number, value in enumerate(nest._values[0])}
+    for (blocks,) in wanted:
+        for block in {*blocks}:
+            values = [place[value] for value in range(len(blocks)) if blocks[value] == block]
+            assert tuple(sorted(values)) in names
+
+
+def test_the_attributes_that_decide_most_are_eliminated() -> None:
+    rng = np.random.default_rng(5)
+    sizes = {"few": 2, "many": 9, "most": 12, "plain": 9}
+    table = pa.table({name: [str(v) for v in rng.integers(0, size, 400)] for name, size in sizes.items()})
+
+    def pair(**schemes: str) -> tuple[int, int] | None:
+        attributes = {name: {"role": "quasi", "scheme": schemes[name]} for name in sizes}
+        shop = Workshop(Case(table, Spec(attributes=attributes)), [*schemes.values()], {"k": 3}, {"metric": "dm"})
+        return nested(shop.spaces, shop.terms)
+
+    assert pair(few="ordered", many="ordered", most="ordered", plain="set") == (1, 2)
+    assert pair(few="set", many="set", most="ordered", plain="set") == (0, 2)  # nine values have 511 sets: too many
+    assert pair(few="set", many="set", most="set", plain="set") is None
