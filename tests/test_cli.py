@@ -767,11 +767,17 @@ def test_people_are_counted_and_judged_beside_the_original(desk: Desk) -> None:
     assert unseen.code == 2
     assert "could not be judged" in unseen.out
     assert "give the original, with its column 'name'" in unseen.out
+    page = desk.folder / "page"
+    assert desk.audit("-o", page).code == 2
+    assert "It could not be judged whether the promise holds" in (page / "audit.html").read_text()
+    assert "not judged" in (page / "audit.html").read_text()
     told = desk.audit("--json").json
     assert (told["ok"], told["findings"], len(told["unjudged"]), told["risk"]) == (False, [], 1, None)
     seen = done(desk.audit("--original", desk.folder / "people.csv", "--json")).json
     assert seen["measured"]["k"] >= 2
     assert seen["risk"]["counts"] == "people"
+    done(desk.audit("--original", desk.folder / "people.csv", "-o", page))
+    assert "people above" in (page / "audit.html").read_text()
     assert desk.audit("--original", desk.folder / "people.csv", "--attack", "all").code == 2
     desk.put(VISITS, data='entity = "name"', privacy="k = 5", method="suppression = 0")
     planted = desk.audit("--original", desk.folder / "people.csv")

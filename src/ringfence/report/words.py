@@ -73,7 +73,8 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     diversities, closenesses = spec.diversities(), spec.closenesses()
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
-    lines = [_k(spec, verdict)] if spec.of_role("quasi") and "k" in verdict.measured else []
+    counted = "k" in verdict.measured or "k_rows" in verdict.measured
+    lines = [_k(spec, verdict)] if spec.of_role("quasi") and counted else []
     lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
@@ -118,10 +119,11 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
 
 
 def _people(asked: str, k: int, verdict: Verdict, *, together: bool) -> Kept:
+    if "k" not in verdict.measured:
+        meaning = "How many people are behind each class is not known: a release does not say whose its rows are."
+        return Kept(f"{asked} people", "not judged", meaning)
     if k <= 1:
-        meaning = (
-            "Nobody else has the rows of some people." if together else "Some classes have rows of one person alone."
-        )
+        meaning = "Nobody else has the rows of some people." if together else "Some classes may be of one person alone."
         return Kept(f"{asked} people", _found("k", k), meaning)
     if together:
         meaning = (
@@ -136,7 +138,8 @@ def _people(asked: str, k: int, verdict: Verdict, *, together: bool) -> Kept:
         f"Every class has rows of at least {k:,} different people. Whoever knows all quasi-identifiers of a person's"
         f" row finds rows of at least {k:,} people that fit, or none.{most}"
     )
-    return Kept(f"{asked} people", f"{_found('k', k)} people", meaning)
+    up_to = f" to {verdict.measured['k_most']}" if "k_most" in verdict.measured else ""
+    return Kept(f"{asked} people", f"{_found('k', k)}{up_to} people", meaning)
 
 
 def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:
