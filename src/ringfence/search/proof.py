@@ -122,7 +122,9 @@ class Proof:
     def run(self) -> bool:
         """Decide step by step; return whether nothing was left open."""
         root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)
-        self._push(-inf, root, frozenset(), self.relaxation.start)
+        start, target = self.relaxation.start, self.answers.target
+        self.bound = self.relaxation.bound(root, self.relaxation.narrowed(root), start, target, False).cost
+        self._push(self.bound, root, frozenset(), start)
         due = BESIDE
         with ThreadPoolExecutor(2) as threads:
             for number in count(1):
