@@ -159,7 +159,7 @@ def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
     """Return the rows of a source, of a long table one a basket, and the columns that are published."""
     from ringfence.basket_rows import gather
-    from ringfence.engine import check_columns
+    from ringfence.columns import check_columns
 
     rows = engine.open(source, spec.data)
     columns = check_columns(rows.columns, spec)
@@ -177,7 +177,7 @@ def _rewrite_in_memory(
     import pyarrow as pa
 
     from ringfence.census import counted_columns
-    from ringfence.engine import check_columns
+    from ringfence.columns import check_columns
     from ringfence.sources import POSITION, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
@@ -298,7 +298,8 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     one, as the method `optimal` would. `source` is as for `anonymize`.
     """
     from ringfence.census import take_census
-    from ringfence.engine import ROWS, Engine, check_columns
+    from ringfence.columns import check_columns
+    from ringfence.engine import ROWS, Engine
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
     from ringfence.search.progress import Watch

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.anatomy_plan import Deal
-from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
+from ringfence.errors import DataError, EngineError, SpecError, listed
 from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.item_columns import BASKET_FILES, read_basket_file
 from ringfence.plan import Relabel, Rewrite
@@ -40,19 +40,9 @@ from ringfence.sources import (
     readable_as_utf8,
     refuse_odd_names,
 )
-from ringfence.spec import Data, Spec
+from ringfence.spec import Data
 
-__all__ = [
-    "BUCKET",
-    "COUNT",
-    "ROWS",
-    "WHOSE",
-    "Engine",
-    "as_released",
-    "check_columns",
-    "numbered",
-    "require_columns",
-]
+__all__ = ["BUCKET", "COUNT", "ROWS", "WHOSE", "Engine", "as_released", "numbered"]
 
 MASK = "*"
 
@@ -415,47 +405,6 @@ def as_released(data: Data) -> Data:
     """Return how the text files of releases are to be read: in UTF-8, with a delimiter of one character."""
     delimiter = data.delimiter if len(data.delimiter) == 1 else ","
     return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
-
-
-def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Check the columns of the data against the specification; return those that are published, in their order.
-
-    The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
-    (`data.entity`) is not, unless it is published anew as well (`data.composite`), and neither is a sensitive attribute
-    that is published by the bucket, in a table of its own.
-    """
-    basket, entity = spec.data.basket_id, spec.data.entity
-    require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
-    unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
-    if unlisted and spec.data.unlisted == "error":
-        raise SpecError(
-            f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
-            " or set data.unlisted to 'drop' or 'publish'"
-        )
-    hidden = {*spec.of_role("identifier"), entity, *(unlisted if spec.data.unlisted == "drop" else ())}
-    if spec.data.composite:
-        hidden.discard(entity)
-    if spec.has_buckets:
-        _refuse_taken(columns, spec)
-        hidden |= set(spec.of_role("sensitive"))
-    return [name for name in columns if name not in hidden or name == basket]
-
-
-def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
-    """Refuse names that the two tables of Anatomy need for themselves; the engine ignores case."""
-    for name in columns:
-        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in spec.of_role("sensitive")):
-            raise SpecError(
-                f"the data has a column {name!r}, the name of a column that the method 'anatomy' adds; rename yours"
-            )
-
-
-def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse data without a column that is needed."""
-    for name in needed:
-        if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
 
 
 def _parquet_columns(path: Path) -> list[str]:
