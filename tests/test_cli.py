@@ -701,7 +701,7 @@ def test_text_files_of_many_dialects(desk: Desk, data: str, content: str) -> Non
     desk.put(content, TWO, data=data)
     shown = done(desk.run("--json")).json
     assert shown["metrics"]["rows"] == 2
-    assert shown["verdict"]["smallest"] == [{"labels": {"a": "x,y"}, "rows": 2}]
+    assert shown["verdict"]["smallest"] == [{"labels": {"a": "x,y"}, "rows": 2, "people": None}]
     done(desk.audit())
 
 
