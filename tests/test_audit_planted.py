@@ -21,7 +21,7 @@ from audit_tables import (
     text_table,
 )
 
-from ringfence.errors import DataError, RingfenceError, SpecError
+from ringfence.errors import DataError, RingfenceError
 from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
 
@@ -195,12 +195,6 @@ def test_values_without_a_place_in_the_order_cannot_be_judged() -> None:
 def test_nested_columns_cannot_be_judged() -> None:
     with pytest.raises(RingfenceError, match="'q'"):
         audited(pa.table({"q": [[1], [2]]}), Spec(attributes={"q": QUASI}, privacy={"k": 1}))
-
-
-def test_promises_that_are_not_judged_yet_are_refused() -> None:
-    table = text_table(["q"], [("x",)])
-    with pytest.raises(SpecError, match=r"data\.entity = 'patient'"):
-        audited(table, Spec(attributes={"q": QUASI}, data={"entity": "patient"}, privacy={"k": 1}))
 
 
 # Odd tables

@@ -701,7 +701,7 @@ def test_text_files_of_many_dialects(desk: Desk, data: str, content: str) -> Non
     desk.put(content, TWO, data=data)
     shown = done(desk.run("--json")).json
     assert shown["metrics"]["rows"] == 2
-    assert shown["verdict"]["smallest"] == [{"labels": {"a": "x,y"}, "rows": 2}]
+    assert shown["verdict"]["smallest"] == [{"labels": {"a": "x,y"}, "rows": 2, "people": None}]
     done(desk.audit())
 
 
@@ -753,13 +753,58 @@ def test_a_memory_limit_is_accepted(desk: Desk) -> None:
     done(desk.run())
 
 
+# People with several rows
+
+
+VISITS = PEOPLE.replace("Eve,", "Ann,").replace("Fay,", "Bob,")
+
+
+def test_people_are_counted_and_judged_beside_the_original(desk: Desk) -> None:
+    desk.put(VISITS, data='entity = "name"', method="suppression = 0")
+    assert "The promise holds." in done(desk.run()).out
+    assert "name" not in desk.release.read_text().splitlines()[0]
+    unseen = desk.audit()
+    assert unseen.code == 2
+    assert "could not be judged" in unseen.out
+    assert "give the original, with its column 'name'" in unseen.out
+    page = desk.folder / "page"
+    assert desk.audit("-o", page).code == 2
+    assert "It could not be judged whether the promise holds" in (page / "audit.html").read_text()
+    assert "not judged" in (page / "audit.html").read_text()
+    told = desk.audit("--json").json
+    assert (told["ok"], told["findings"], len(told["unjudged"]), told["risk"]) == (False, [], 1, None)
+    seen = done(desk.audit("--original", desk.folder / "people.csv", "--json")).json
+    assert seen["measured"]["k"] >= 2
+    assert seen["risk"]["counts"] == "people"
+    done(desk.audit("--original", desk.folder / "people.csv", "-o", page))
+    assert "people above" in (page / "audit.html").read_text()
+    assert desk.audit("--original", desk.folder / "people.csv", "--attack", "all").code == 2
+    desk.put(VISITS, data='entity = "name"', privacy="k = 5", method="suppression = 0")
+    planted = desk.audit("--original", desk.folder / "people.csv")
+    assert planted.code == 1
+    assert "fewer than k = 5 people" in planted.out
+
+
+def test_rows_of_a_person_stay_together_where_asked(desk: Desk) -> None:
+    desk.put(VISITS, data='entity = "name"\ncomposite = true', method="suppression = 0.5")
+    assert "The promise holds." in done(desk.run()).out
+    assert desk.release.read_text().startswith("name,")
+    assert "Ann" not in desk.release.read_text()
+    assert "people = " in done(desk.audit()).out
+
+
+def test_fronts_count_people(desk: Desk) -> None:
+    desk.put(VISITS, data='entity = "name"', privacy="")
+    points = done(desk.ring("frontier", desk.spec, "-o", desk.out, "--json")).json["points"]
+    assert max(point["k"] for point in points) == 6
+
+
 # What comes later
 
 
 @pytest.mark.parametrize(
     "later",
     [
-        {"data": 'entity = "name"'},
         {"data": 'table = "people"'},
     ],
     ids=str,
@@ -948,7 +993,8 @@ def test_the_release_just_written_passes_its_audit(desk: Desk) -> None:
     done(desk.run())
     assert "The promise holds." in done(desk.audit()).out
     verdict = done(desk.audit("--json")).json
-    assert verdict.keys() == {"schema", "ok", "measured", "findings", "smallest", "notes", "risk", "attacks"}
+    keys = {"schema", "ok", "measured", "findings", "smallest", "notes", "risk", "attacks", "unjudged"}
+    assert verdict.keys() == keys
     assert verdict["ok"] is True
     assert verdict["findings"] == []
 

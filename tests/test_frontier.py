@@ -379,10 +379,12 @@ def entries(draw: st.DrawFn) -> tuple[kernels.Entries, kernels.Inner]:
         return draw(st.lists(st.integers(low, high), min_size=length, max_size=length))
 
     homes = [home for home in range(size) for _ in range(2)]
+    weights = np.array(ints(1, 5, size), np.int64)
     table = kernels.Entries(
         contexts=np.array(ints(0, 3, size), np.int32),
         cells=np.array(ints(0, cells - 1, size), np.int32),
-        weights=np.array(ints(1, 5, size), np.int64),
+        weights=weights,
+        sizes=weights,
         spares=np.array(ints(0, 9, size), float),
         homes=np.array(homes, np.int32),
         labels=np.array([0, 2] * size, np.int32),
@@ -402,7 +404,8 @@ def entries(draw: st.DrawFn) -> tuple[kernels.Entries, kernels.Inner]:
 
 def room_for(table: kernels.Entries, count: int) -> kernels.Room:
     """Scratch for small tables."""
-    size, rows, places = len(table.weights), int(table.weights.sum()), 4 * count
+    size, rows = len(table.weights), int(table.weights.sum())
+    places = max(4, size) * count
     return kernels.Room(
         hopeless=np.zeros(4, np.bool_),
         places=np.empty(size, np.int64),
@@ -411,6 +414,7 @@ def room_for(table: kernels.Entries, count: int) -> kernels.Room:
         tops=np.zeros(places, np.int64),
         counts=np.zeros(places * table.label_count, np.int64),
         rows_at=np.zeros(rows + 1, np.int64),
+        classes_at=np.zeros(rows + 1, np.int64),
         spare_at=np.zeros(rows + 1),
     )
 
@@ -430,12 +434,23 @@ def judged_for(nodes: int) -> kernels.Judged:
     return kernels.Judged(longs(nodes), np.zeros(nodes), longs(nodes), longs(nodes))
 
 
-@given(drawn=entries(), kind=st.sampled_from([kernels.SIZES, kernels.CELLS, kernels.LABELS]), data=st.data())
-def test_judging_a_node(drawn: tuple[kernels.Entries, kernels.Inner], kind: int, data: st.DataObject) -> None:
+@given(
+    drawn=entries(),
+    kind=st.sampled_from([kernels.SIZES, kernels.CELLS, kernels.LABELS]),
+    people=st.booleans(),
+    data=st.data(),
+)
+def test_judging_a_node(
+    drawn: tuple[kernels.Entries, kernels.Inner], kind: int, people: bool, data: st.DataObject
+) -> None:
     table, inner = drawn
+    if people:  # fewer than there are rows, and every entry is a class by itself
+        some = [data.draw(st.integers(1, weight)) for weight in table.weights.tolist()]
+        table = table._replace(contexts=np.arange(len(some), dtype=np.int32), sizes=np.array(some, np.int64))
+        inner = inner._replace(blocks=np.zeros_like(inner.blocks))
     rows = int(table.weights.sum())
     least, limit = data.draw(st.integers(1, 6)), data.draw(st.integers(0, rows))
-    terms, best, judged = kernels.Terms(kind, 4.0, rows, least, limit), best_for(rows), judged_for(9)
+    terms, best, judged = kernels.Terms(kind, 4.0, rows, least, limit, people), best_for(rows), judged_for(9)
     room = room_for(table, int(inner.counts[0]))
     looked_at = kernels.judge_nodes(table, inner, 0.5, 6, terms, best, judged, room)
     assert looked_at == 1
@@ -445,7 +460,8 @@ def test_judging_a_node(drawn: tuple[kernels.Entries, kernels.Inner], kind: int,
     classes = defaultdict(list)
     for e in range(len(table.weights)):
         classes[int(table.contexts[e]), int(inner.blocks[0, table.cells[e]])].append(e)
-    sizes = {name: int(table.weights[members].sum()) for name, members in classes.items()}
+    sizes = {name: int(table.sizes[members].sum()) for name, members in classes.items()}
+    held = {name: int(table.weights[members].sum()) for name, members in classes.items()}
 
     def majority(members: list[int]) -> int:
         counts: Counter[int] = Counter()
@@ -455,21 +471,21 @@ def test_judging_a_node(drawn: tuple[kernels.Entries, kernels.Inner], kind: int,
 
     def spare(name: tuple[int, int]) -> float:
         if kind == kernels.SIZES:
-            return float(sizes[name] * (rows - sizes[name]))
+            return float(held[name] * (rows - held[name]))
         if kind == kernels.LABELS:
             return float(majority(classes[name]))
         cell = [table.spares[e] + table.weights[e] * inner.spares[0, table.cells[e]] for e in classes[name]]
         return float(sum(cell))
 
     base = {
-        kernels.SIZES: float(sum(size**2 for size in sizes.values())),
+        kernels.SIZES: float(sum(size**2 for size in held.values())),
         kernels.CELLS: 2.5,
         kernels.LABELS: float(rows - sum(majority(members) for members in classes.values())),
     }[kind]
     expected: dict[int, list[float]] = {}
     for k in sorted(set(sizes.values())):
         lost = [name for name in classes if sizes[name] < k]
-        suppressed = sum(sizes[name] for name in lost)
+        suppressed = sum(held[name] for name in lost)
         if k >= least and suppressed <= limit:
             cost = (base + sum(spare(name) for name in lost)) / 4.0
             expected[k] = [cost, suppressed, len(classes) - len(lost), 7]
@@ -487,6 +503,7 @@ def test_nodes_below_a_hopeless_one_are_left_out() -> None:
         contexts=np.arange(2, dtype=np.int32),
         cells=np.zeros(2, np.int32),
         weights=alone,
+        sizes=alone,
         spares=np.empty(0),
         homes=none,
         labels=none,
@@ -503,7 +520,7 @@ def test_nodes_below_a_hopeless_one_are_left_out() -> None:
     )
 
     def looked_at(least: int) -> int:
-        terms = kernels.Terms(kernels.SIZES, 1.0, 2, least, 1)
+        terms = kernels.Terms(kernels.SIZES, 1.0, 2, least, 1, False)
         return int(kernels.judge_nodes(table, inner, 0.0, 0, terms, best_for(2), judged_for(4), room_for(table, 1)))
 
     assert looked_at(least=1) == 4

@@ -385,7 +385,7 @@ def test_the_run_of_a_file_tells_where_the_release_lies(folder: Path) -> None:
     [
         ({"privacy": {"k": 7}}, Unsatisfiable),
         ({"data": {"source": "nobody.parquet"}}, DataError),
-        ({"data": {"source": "people.parquet", "entity": "name"}}, SpecError),
+        ({"data": {"source": "people.parquet", "table": "people"}}, SpecError),
         ({"attributes": {"name": {"role": "identifier"}}}, SpecError),
         ({"attributes": {"nobody": {"role": "quasi", "hierarchy": "flat"}}, "privacy": {"k": 2}}, DataError),
         (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringfence.checks import check_available, check_front, check_promise
 from ringfence.errors import DataError, SpecError
 from ringfence.fronts import Frontier, SchemeFrontier
-from ringfence.jobs import Decider, Diary, Listener, Made, reuser, searcher
+from ringfence.jobs import Decider, Diary, Listener, Made, count_rows, reuser, searcher
 from ringfence.release import Release
 from ringfence.spec import Data, Spec
 
@@ -86,6 +86,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
+    if spec.data.composite:
+        raise SpecError("data.composite = true: which people are published was decided on the rows of the plan's own")
     diary = Diary(None)
     return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
 
@@ -96,7 +98,7 @@ def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
 
 def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
     """Whether a release is audited beside what it was made from; baskets alone are judged by themselves."""
-    return spec.has_rings or bool(attacks and spec.of_role("quasi"))
+    return spec.needs_original or bool(attacks and spec.of_role("quasi"))
 
 
 def _audited(
@@ -109,30 +111,55 @@ def _audited(
     from ringfence.publish import check
     from ringfence.sources import as_arrow, like
 
-    original = source if isinstance(source, str | Path) else as_arrow(source)
+    original, traced = source if isinstance(source, str | Path) else as_arrow(source), None
     with Engine(spec.data) as engine:
         if isinstance(original, str | Path) or spec.data.basket_id is not None:
             rows, columns = _opened(engine, original, spec)
-            made = decide(engine, rows, [name for name in columns if name != spec.data.basket_id])
-            table = like(source, engine.fetch(spread(made.rows, spec, columns)))
+            made = decide(engine, rows, _carried(columns, spec))
+            fetched = engine.fetch(spread(made.rows, spec, [*columns, *whose(spec)]))
+            table, traced = like(source, fetched.drop(whose(spec))), fetched if whose(spec) else None
         else:
-            table, made = _rewrite_in_memory(engine, source, original, spec, decide)
+            table, traced, made = _rewrite_in_memory(engine, source, original, spec, decide)
         diary("auditing the release")
         before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
-        verdict = verify(engine, engine.open(table, spec.data), spec, before, attacks=attacks, values=values)
+        known = None if traced is None else engine.hold(traced)
+        shown = engine.open(table, spec.data)
+        verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, traced=known)
         check(verdict, made.decision, force=force)
-    kept = original if _needs_original(spec, attacks) else None
-    sensitive = None if made.sensitive is None else like(source, made.sensitive)
     return Release(
-        table, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive, attacks
+        table,
+        made.decision,
+        verdict,
+        spec,
+        made.census,
+        tuple(diary.lines),
+        made.baskets,
+        original=original if _needs_original(spec, attacks) else None,
+        traced=traced,
+        sensitive=None if made.sensitive is None else like(source, made.sensitive),
+        attacks=attacks,
     )
+
+
+def whose(spec: Spec) -> list[str]:
+    """Return the column that goes with rows up to their audit and no further: whose they are, where k counts people."""
+    from ringfence.sources import WHOSE
+
+    if spec.data.entity is None:
+        return []
+    return [WHOSE] if spec.data.composite else [spec.data.entity]
+
+
+def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Return the columns that rows are rewritten with: those that are published, and whose they are."""
+    return [*(name for name in columns if name != spec.data.basket_id), *whose(spec)]
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
     """Return the rows of a source, of a long table one a basket, and the columns that are published."""
     from ringfence.basket_rows import gather
-    from ringfence.engine import check_columns
+    from ringfence.columns import check_columns
 
     rows = engine.open(source, spec.data)
     columns = check_columns(rows.columns, spec)
@@ -141,23 +168,30 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
 
 def _rewrite_in_memory(
     engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
-) -> tuple[Any, Made]:
-    """Recode a caller's table: the engine sees the columns it needs, the others stay what they are."""
+) -> "tuple[Any, pa.Table | None, Made]":
+    """Recode a caller's table: the engine sees the columns it needs, the others stay what they are.
+
+    Returned with it, where k counts people: the same as an Arrow table, with whose its rows are.
+    """
     import numpy as np
     import pyarrow as pa
 
     from ringfence.census import counted_columns
-    from ringfence.engine import check_columns
-    from ringfence.sources import POSITION, assemble
+    from ringfence.columns import check_columns
+    from ringfence.sources import POSITION, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items")])
-    fetched = engine.fetch(made.rows.select(POSITION, *made.changed))
+    pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
+    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items"), *pseudonym, *whose(spec)])
+    fetched = engine.fetch(made.rows.select(POSITION, *made.changed, *whose(spec)))
     positions = fetched[POSITION].to_numpy()
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    return assemble(kind, table, columns, positions, fetched.select(made.changed)), made
+    released, traced = assemble(kind, table, columns, positions, fetched.select(made.changed)), None
+    for name in whose(spec):
+        traced = as_arrow(released).append_column(name, fetched[name])
+    return released, traced, made
 
 
 def run(
@@ -186,11 +220,13 @@ def run(
     beside_original = _needs_original(spec, wanted)
     with Engine(spec.data) as engine:
         rows, columns = _opened(engine, source, spec)
-        made = searcher(spec, diary)(engine, rows, [name for name in columns if name != spec.data.basket_id])
+        made = searcher(spec, diary)(engine, rows, _carried(columns, spec))
+        # Which rows go where may be left to chance: what is traced must be what is written.
+        traced = engine.keep(made.rows) if whose(spec) else None
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            spread(made.rows, spec, columns),
+            spread(made.rows, spec, columns) if traced is None else traced.drop(*whose(spec)),
             made.decision,
             spec,
             made.census,
@@ -198,6 +234,7 @@ def run(
             file_format=_format_of(source, spec),
             original=engine.open(source, spec.data) if beside_original else None,
             attacks=wanted,
+            traced=traced,
             force=force,
             log=diary.lines,
             report=report,
@@ -205,10 +242,19 @@ def run(
             baskets=made.baskets,
             sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
         )
-    kept = source if beside_original else None
-    sensitive = None if made.sensitive is None else beside(path)
+        people = None if traced is None else engine.fetch(traced)
     return Release(
-        path, made.decision, verdict, spec, made.census, tuple(diary.lines), made.baskets, kept, sensitive, wanted
+        path,
+        made.decision,
+        verdict,
+        spec,
+        made.census,
+        tuple(diary.lines),
+        made.baskets,
+        original=source if beside_original else None,
+        traced=people,
+        sensitive=None if made.sensitive is None else beside(path),
+        attacks=wanted,
     )
 
 
@@ -229,8 +275,16 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
 
     release = apply(plan, source, unknown=unknown)
     with Engine(release.spec.data) as engine:
-        rows = engine.open(release.table, release.spec.data)
-        write_audited(engine, rows, release.decision, release.spec, target)
+        data = release.spec.data
+        write_audited(
+            engine,
+            engine.open(release.table, data),
+            release.decision,
+            release.spec,
+            target,
+            original=None if release.original is None else engine.open(release.original, data),
+            traced=None if release.traced is None else engine.hold(release.traced),
+        )
     return replace(release, table=target)
 
 
@@ -243,8 +297,9 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
     one, as the method `optimal` would. `source` is as for `anonymize`.
     """
-    from ringfence.census import counted_columns, take_census
-    from ringfence.engine import ROWS, Engine, check_columns
+    from ringfence.census import take_census
+    from ringfence.columns import check_columns
+    from ringfence.engine import ROWS, Engine
     from ringfence.search.frontier import exact_front
     from ringfence.search.poka import poka_front
     from ringfence.search.progress import Watch
@@ -258,7 +313,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         diary("counting the rows")
         rows = engine.open(_located(source, spec), spec.data)
         check_columns(rows.columns, spec)
-        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     watch = Watch(spec.method.time_limit, diary.tell)
     if freer:
@@ -297,11 +352,12 @@ def audit(
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
     must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
     made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it. With a table of the `population` that the rows come from, `verdict.risk` has what a journalist gets, and
-    k-map and presence are judged. `corrupted` asks what is left to guess for an adversary who knows whose that many
-    rows are. `attacks` are carried out with the original at hand: "all", or some of linkage, homogeneity, background,
-    minimality, corruption, items, and intersection with an `other` release of the same table. A release of the method
-    `anatomy` is two tables: `sensitive` is the second, by default the file of that name beside the first.
+    without it, and neither can k where it counts people (`data.entity`): see `Verdict.unjudged`. With a table of the
+    `population` that the rows come from, `verdict.risk` has what a journalist gets, and k-map and presence are judged.
+    `corrupted` asks what is left to guess for an adversary who knows whose that many rows are. `attacks` are carried
+    out with the original at hand: "all", or some of linkage, homogeneity, background, minimality, corruption, items,
+    and intersection with an `other` release of the same table. A release of the method `anatomy` is two tables:
+    `sensitive` is the second, by default the file of that name beside the first.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released

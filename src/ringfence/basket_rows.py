@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import ibis
 import pyarrow as pa
 
-from ringfence.engine import Engine, numbered, require_columns
+from ringfence.columns import require_columns
+from ringfence.engine import Engine, numbered
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.item_columns import ITEMS, item_lists
 from ringfence.sources import LABEL, RAW

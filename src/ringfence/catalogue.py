@@ -21,7 +21,8 @@ CATALOGUE: dict[str, dict[str, str]] = {
         "set": "any values together; no hierarchy needed",
     },
     "models": {
-        "k": "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows",
+        "k": "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows; with"
+        " data.entity, by k people",
         "l": "l-diversity: l different sensitive values in each class, or as varied as that (entropy, recursive)",
         "p": "p-sensitivity: at least p different values of every sensitive attribute in each class",
         "t": "t-closeness: sensitive values distributed in each class as in the release, within t (equal, ordered,"

@@ -75,7 +75,9 @@ class Census:
     """The distinct tuples of quasi-identifier leaves, `codes[i]`, and the number of rows of each, `weights[i]`.
 
     `joint` says which values of the sensitive attributes occur together. `incomplete` counts rows that `missing =
-    "suppress"` took out; they are in no other figure.
+    "suppress"` took out; they are in no other figure. Where rows have an `entity`, the people are counted as the values
+    of one more sensitive attribute of that name, the last: how many people a class has is how many of them it has.
+    Where people are suppressed with all their rows, tuples stand once for those who are (`lost`) and once for others.
     """
 
     quasi: tuple[Quasi, ...]
@@ -84,6 +86,8 @@ class Census:
     joint: Joint
     sensitive: tuple[Sensitive, ...] = ()
     incomplete: int = 0
+    entity: str | None = None
+    lost: npt.NDArray[np.bool_] | None = None
 
     @property
     def rows(self) -> int:
@@ -91,9 +95,22 @@ class Census:
         return int(self.weights.sum())
 
     @property
+    def sizes(self) -> Longs:
+        """How many rows each distinct tuple has."""
+        if self.lost is None:
+            return self.weights
+        example, which = distinct_rows(self.codes, [quasi.hierarchy.leaves for quasi in self.quasi])
+        return sum_by(which, self.weights, len(example))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The quasi-identifiers in the order of the specification."""
         return tuple(quasi.name for quasi in self.quasi)
+
+    @property
+    def people(self) -> int | None:
+        """The place of the people among the sensitive attributes, where they are told apart."""
+        return None if self.entity is None else len(self.sensitive) - 1
 
     @property
     def heights(self) -> tuple[int, ...]:
@@ -117,6 +134,8 @@ def counted_columns(spec: Spec) -> list[str]:
     columns += [part.of for part in spec.closenesses() if part.of is not None]
     if spec.method.target is not None:
         columns.append(spec.method.target)
+    if spec.data.entity is not None:
+        columns.append(spec.data.entity)
     return list(dict.fromkeys(columns))
 
 
@@ -133,8 +152,17 @@ def take_census(
     if weights.sum() == 0:
         raise DataError("the data has no rows")
     counted, weights, incomplete = _treat_missing(counted, names, weights, spec)
-    quasi_names = [name for name in names if spec.attributes[name].role == "quasi"]
-    columns = {name: _code(counted[name], name, weights, spec, known.get(name)) for name in names}
+    entity = spec.data.entity
+    names.sort(key=lambda name: name == entity)  # the people last, whatever else was counted
+    quasi_names = [name for name in names if name != entity and spec.attributes[name].role == "quasi"]
+    columns = {
+        name: _people(counted[name], name)
+        if name == entity
+        else _code(counted[name], name, weights, spec, known.get(name))
+        for name in names
+    }
+    if entity is not None:
+        _refuse_changing(spec, {name: column[1] for name, column in columns.items()}, entity)
     codes = np.stack([columns[name][1] for name in quasi_names], axis=1)
     example, tuple_of = distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
     watched = [name for name in names if name not in quasi_names or name == spec.method.target]
@@ -145,6 +173,7 @@ def take_census(
         joint=Joint(tuple_of, tuple(columns[name][1] for name in watched), weights),
         sensitive=tuple(_sensitive(name, columns[name], tuple_of, weights) for name in watched),
         incomplete=incomplete,
+        entity=entity,
     )
 
 
@@ -194,6 +223,45 @@ def _code(
     column: pa.ChunkedArray, name: str, weights: Longs, spec: Spec, known: Hierarchy | None
 ) -> tuple[Domain, Ints, pa.Array]:
     """Return the domain of a column, the leaf of each of its rows, and its distinct raw values."""
+    indices, values = _encoded(column, name)
+    counts = sum_by(indices, weights, len(values))
+    domain = read_domain(name, spec, values.to_pylist(), counts.tolist(), known)
+    return domain, domain.leaves[indices], values
+
+
+def _people(column: pa.ChunkedArray, name: str) -> tuple[Domain, Ints, pa.Array]:
+    """Return the people of a table as a domain of numbers, in the order of what they are called by.
+
+    Two rows are of one person exactly if they have the same value. Nothing of a census, and so of a plan, repeats it.
+    """
+    indices, values = _encoded(column, name)
+    if values.null_count:
+        raise DataError(f"data.entity = {name!r} has no value in some rows: whose are they?")
+    leaves = np.empty(len(values), np.int32)
+    leaves[pc.sort_indices(values).to_numpy()] = np.arange(len(values), dtype=np.int32)
+    people = Hierarchy.from_tree({str(number): {} for number in range(len(values))})
+    ranks = np.arange(len(values), dtype=np.int32)
+    return Domain(people, leaves, (None,) * len(values), ranks), leaves[indices], values
+
+
+def _refuse_changing(spec: Spec, codes: Mapping[str, Ints], entity: str) -> None:
+    """Refuse people with several values of an attribute that l or p looks at.
+
+    Different values are then those of different people, as l and p mean it; else one person's rows could have them all.
+    """
+    looked_at = spec.of_role("sensitive") if spec.privacy.p is not None else []
+    for name in dict.fromkeys([*looked_at, *(part.of or "" for part in spec.diversities())]):
+        values = np.unique(np.stack([codes[entity], codes[name]]), axis=1)[0]
+        several = int((np.bincount(values) > 1).sum())
+        if several:
+            raise DataError(
+                f"{several:,} people have several values of {name!r}, and could make l or p hold all by themselves;"
+                f" beside data.entity = {entity!r} they are allowed for attributes of which everybody has one value"
+            )
+
+
+def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:
+    """Return which of its distinct values each row of a column has, and these."""
     flat = column.combine_chunks()
     if pa.types.is_dictionary(flat.type):
         flat = flat.cast(flat.type.value_type)
@@ -204,10 +272,7 @@ def _code(
     if pa.types.is_floating(flat.type):
         flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)  # a number that is none is missing
     encoded = flat.dictionary_encode(null_encoding="encode")
-    indices = encoded.indices.to_numpy(zero_copy_only=False)
-    counts = sum_by(indices, weights, len(encoded.dictionary))
-    domain = read_domain(name, spec, encoded.dictionary.to_pylist(), counts.tolist(), known)
-    return domain, domain.leaves[indices], encoded.dictionary
+    return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
 
 
 def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:

@@ -12,6 +12,8 @@ RECODING = ("optimal", "levels")
 GROUPING = ("cluster", "hilbert", "mondrian", "local", "ring")
 """Methods that decide on rows, in groups."""
 AVAILABLE = (*RECODING, *GROUPING, "anatomy", "itemsets")
+COUNTING_PEOPLE = (*RECODING, *(name for name in GROUPING if name != "ring"))
+"""Methods whose classes can be made of k different people, not only of k rows."""
 
 
 def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
@@ -19,7 +21,6 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
     method, data = spec.method, spec.data
     missing = {
         f"method.name = {method.name!r}": method.name not in AVAILABLE,
-        "data.entity": data.entity is not None,
         "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and method.name not in GROUPING,
@@ -56,10 +57,62 @@ def check_promise(spec: Spec, *, promised: bool = True) -> None:
         raise SpecError("no attribute has the role quasi: there is nothing to recode")
     if spec.has_buckets and promised:
         _check_anatomy(spec)
+    if spec.data.entity is not None:
+        _check_entity(spec, spec.data.entity, promised=promised)
+    if spec.data.composite:
+        _check_composite(spec)
+
+
+def _check_entity(spec: Spec, entity: str, *, promised: bool) -> None:
+    """Refuse what cannot be promised of people who have several rows."""
+    attribute, key = spec.attributes.get(entity), f"data.entity = {entity!r}"
+    if attribute is not None and attribute.role != "identifier":
+        raise SpecError(
+            f"{key} says whose a row is and is never published, so its role can only be identifier (or it has none),"
+            f" not {attribute.role!r}"
+        )
+    if promised and spec.privacy.k is None:
+        raise SpecError(f"{key} makes privacy.k count people; give privacy.k, or leave data.entity out")
+    if spec.method.target == entity:
+        raise SpecError(f"method.target = {entity!r} is the column of data.entity, which is never published")
+    if spec.items is not None:
+        raise SpecError(
+            f"{key}: what is promised of the baskets in {spec.items!r} counts baskets, not people; for one basket a"
+            f" person, set data.basket_id = {entity!r} instead"
+        )
+    if spec.method.name not in COUNTING_PEOPLE:
+        raise SpecError(
+            f"{key}: the method {spec.method.name!r} counts rows, not people; allowed: {listed(COUNTING_PEOPLE)}"
+        )
+    asked = [
+        name for name in ("alpha", "beta", "delta", "k_map", "presence") if getattr(spec.privacy, name) is not None
+    ]
+    asked += [f"l with kind = {part.kind!r}" for part in spec.diversities() if part.kind != "distinct"]
+    for name in asked:
+        raise SpecError(
+            f"privacy.{name} beside {key}: it counts rows, and one person's may be all that make it hold; allowed"
+            " beside data.entity: privacy.k, distinct l, p and t"
+        )
+
+
+def _check_composite(spec: Spec) -> None:
+    """Refuse what cannot be promised of all rows of a person together."""
+    method, key = spec.method, "data.composite = true"
+    if spec.data.entity is None:
+        raise SpecError(f"{key} needs data.entity: the column that says whose a row is")
+    freer = [name for name in spec.of_role("quasi") if method.name == "optimal" and spec.scheme_of(name) != "level"]
+    if method.name not in RECODING or freer:
+        found = f"the scheme of {freer[0]!r} is {spec.scheme_of(freer[0])!r}" if freer else f"not {method.name!r}"
+        raise SpecError(f"{key} is for the methods optimal, with the scheme level, and levels; {found}")
+    others = [f"privacy.{name}" for name in ("l", "p", "t") if getattr(spec.privacy, name) is not None]
+    for name in [*others, *(["method.keep_suppressed"] if method.keep_suppressed else [])]:
+        raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
 
 
 def check_front(spec: Spec, freer: list[str]) -> None:
     """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.data.composite:
+        raise SpecError("data.composite = true: a front is over classes of rows; leave it out to count people in these")
     if spec.method.name != "optimal":
         raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: optimal")
     if not freer and spec.frontier.k is not None:

@@ -50,13 +50,17 @@ class Roller:
     """Rolls class tables of one census up, from any recoding to any coarser one, without allocating.
 
     `spaces[a]` are the recodings of attribute a that may be asked for, each named by its position; a space may grow.
-    `tallied[a][leaf]`, if given, is a number per row that is to be added up in each class.
+    `tallied[a][leaf]`, if given, is a number per row that is to be added up in each class. With `marked`, the keys have
+    one more word, the last, which is no attribute's: tuples whose marks differ are never put together.
     """
 
-    def __init__(self, census: Census, spaces: Sequence[Recodings], tallied: Sequence[Floats] = ()) -> None:
+    def __init__(
+        self, census: Census, spaces: Sequence[Recodings], tallied: Sequence[Floats] = (), *, marked: bool = False
+    ) -> None:
         self.census = census
         self.spaces = spaces
         self._fields, words = _layout([quasi.hierarchy.leaves for quasi in census.quasi])
+        words += marked
         self.offsets: list[list[int]] = [[] for _ in spaces]
         self._end = 0
         self._tables = self.per_leaf(lambda _, recoding: recoding.blocks.astype(np.int64), np.int64)

@@ -194,7 +194,7 @@ def audit(
         if page is not None:
             print(f"\nthe page:  {page}\nas data:   {page.with_suffix('.json')}")
     if not verdict.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(1 if verdict.findings else 2)
 
 
 @app.command()

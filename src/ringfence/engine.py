@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.anatomy_plan import Deal
-from ringfence.errors import DataError, EngineError, SpecError, listed, suggestion
+from ringfence.errors import DataError, EngineError, SpecError, listed
 from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.item_columns import BASKET_FILES, read_basket_file
 from ringfence.plan import Relabel, Rewrite
@@ -33,15 +33,16 @@ from ringfence.sources import (
     ROWS,
     SHARE,
     TURN,
+    WHOSE,
     as_arrow,
     csv_columns,
     read_ipc,
     readable_as_utf8,
     refuse_odd_names,
 )
-from ringfence.spec import Data, Spec
+from ringfence.spec import Data
 
-__all__ = ["BUCKET", "COUNT", "ROWS", "Engine", "as_released", "check_columns", "numbered", "require_columns"]
+__all__ = ["BUCKET", "COUNT", "ROWS", "WHOSE", "Engine", "as_released", "numbered"]
 
 MASK = "*"
 
@@ -144,12 +145,26 @@ class Engine:
             return None
         return held.select(list(columns))
 
+    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
+        """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
+        placed = rows.select(rows[name], ibis.row_number().over().name(PLACE))
+        gaps = placed.filter(placed[name].isnull())
+        with self._reading():
+            found = self._fetch(gaps.aggregate([gaps.count().name(ROWS), gaps[PLACE].min().name(PLACE)]))
+        first = found[PLACE][0].as_py()
+        return found[ROWS][0].as_py(), 0 if first is None else first + 1
+
     def recode(self, rows: ibis.Table, plan: Rewrite, columns: Sequence[str]) -> ibis.Table:
         """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
 
         Each relabelled column is joined with its small table of labels. Suppressed classes are those whose published
-        labels are on the plan's list.
+        labels are on the plan's list. Where rows of a person stay together, whose they are becomes a number drawn at
+        random, and `WHOSE` may be one of the columns: whose they truly are.
         """
+        if plan.together is not None:
+            gone = self._register(pa.table({RAW: plan.together.gone}))
+            rows = rows.anti_join(gone, [rows[plan.together.entity] == gone[RAW]])
+            rows = _with(rows, {WHOSE: rows[plan.together.entity]})
         for name in plan.complete:
             rows = rows.filter(rows[name].notnull())
         for name, values in plan.unknown.items():
@@ -160,6 +175,8 @@ class Engine:
                 rows = _with(rows, {name: ibis.literal(relabel.everything)})
             else:
                 rows = self._relabel(rows, name, relabel)
+        if plan.together is not None:
+            rows = _pseudonymous(rows, plan.together.entity)
         return _shuffled(self._suppress(rows.select(*columns), plan))
 
     def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
@@ -340,6 +357,13 @@ def numbered(rows: ibis.Table, name: str) -> ibis.Table:
     return placed.mutate(number.name(name)).drop(PLACE)
 
 
+def _pseudonymous(rows: ibis.Table, name: str) -> ibis.Table:
+    """Return rows with a number drawn at random for each value of a column, in its place."""
+    people = numbered(rows.select(rows[name].name(RAW)).distinct(), LABEL)
+    joined = rows.inner_join(people, [rows[name] == people[RAW]])
+    return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
+
+
 def _shuffled(rows: ibis.Table) -> ibis.Table:
     """Return rows in a random order: that of the input must not show."""
     placed = rows.mutate(ibis.row_number().over().name(PLACE))
@@ -381,44 +405,6 @@ def as_released(data: Data) -> Data:
     """Return how the text files of releases are to be read: in UTF-8, with a delimiter of one character."""
     delimiter = data.delimiter if len(data.delimiter) == 1 else ","
     return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
-
-
-def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Check the columns of the data against the specification; return those that are published, in their order.
-
-    The basket's number in a long table is one of them, whatever its role: it is published anew. A sensitive attribute
-    that is published by the bucket, in a table of its own, is not.
-    """
-    basket = spec.data.basket_id
-    require_columns(columns, [*spec.attributes, *([] if basket is None else [basket])])
-    unlisted = [name for name in columns if name not in spec.attributes and name != basket]
-    if unlisted and spec.data.unlisted == "error":
-        raise SpecError(
-            f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
-            " or set data.unlisted to 'drop' or 'publish'"
-        )
-    hidden = set(spec.of_role("identifier")) | (set(unlisted) if spec.data.unlisted == "drop" else set())
-    if spec.has_buckets:
-        _refuse_taken(columns, spec)
-        hidden |= set(spec.of_role("sensitive"))
-    return [name for name in columns if name not in hidden or name == basket]
-
-
-def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
-    """Refuse names that the two tables of Anatomy need for themselves; the engine ignores case."""
-    for name in columns:
-        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in spec.of_role("sensitive")):
-            raise SpecError(
-                f"the data has a column {name!r}, the name of a column that the method 'anatomy' adds; rename yours"
-            )
-
-
-def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse data without a column that is needed."""
-    for name in needed:
-        if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
 
 
 def _parquet_columns(path: Path) -> list[str]:

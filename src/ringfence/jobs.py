@@ -5,7 +5,7 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.errors import DataError
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan, Rewrite
+    from ringfence.plan import GlobalPlan, Rewrite, Together
+    from ringfence.search.composites import Composed
     from ringfence.search.methods import Decision
 
 MOST_VALUES = 2_000
@@ -66,6 +67,24 @@ Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
 """Counts rows, decides, and describes the release with these columns."""
 
 
+def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
+    """Count the combinations that a census is taken of. A row that is nobody's is refused, unless such rows go.
+
+    It could be counted as a person of its own only by counting somebody twice who has other rows.
+    """
+    from ringfence.census import counted_columns
+
+    entity = spec.data.entity
+    if entity is not None and spec.data.missing != "suppress":
+        nobodys, first = engine.missing(rows, entity)
+        if nobodys:
+            raise DataError(
+                f"data.entity = {entity!r} has no value in {nobodys:,} rows, first in row {first:,}: whose are they?"
+                " Say so, or set data.missing = 'suppress' to leave such rows out"
+            )
+    return engine.count(rows, counted_columns(spec))
+
+
 def searcher(spec: Spec, diary: Diary) -> Decider:
     """Decide by the method that a specification asks for; then on baskets, if rows have them."""
 
@@ -80,17 +99,18 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.anatomy_plan import AnatomyPlan, deal, sensitive_table
-        from ringfence.census import counted_columns, take_census
+        from ringfence.census import take_census
         from ringfence.engine import BUCKET, ROWS
         from ringfence.group_plan import GroupPlan, regrouping
         from ringfence.kernels.secret import new_stream, secret_key
         from ringfence.plan import rewrite
         from ringfence.ring_plan import RingPlan
+        from ringfence.search.composites import compose
         from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
 
         diary("counting the rows")
-        census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
@@ -104,9 +124,23 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
             dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
             return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
         changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
+        if decision.composed is not None:
+            changes = replace(changes, together=_together(decision.composed, census))
+            evidence = compose(evidence, spec, decision.composed.recodings).census
         return _made(engine, rows, columns, decision, changes, evidence)
 
     return decide_on
+
+
+def _together(composed: "Composed", census: "Census") -> "Together":
+    """Return whose rows all go, as the data names them."""
+    import numpy as np
+    import pyarrow as pa
+
+    from ringfence.plan import Together
+
+    people = census.sensitive[census.people or 0]
+    return Together(people.name, people.raw.filter(pa.array(np.isin(people.raw_leaves, composed.people))))
 
 
 def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
@@ -142,13 +176,11 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
     """Decide by a plan that there is."""
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census import counted_columns
         from ringfence.engine import ROWS
         from ringfence.plan import rewrite
         from ringfence.search.reuse import reuse_plan
 
-        counted = engine.count(rows, counted_columns(spec))
-        reused = reuse_plan(counted, ROWS, plan, spec, suppress_unknown=suppress_unknown)
+        reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
         changes = rewrite(reused.decision.recoding, reused.census, reused.unknown)
         return _made(engine, rows, columns, reused.decision, changes, reused.census)
 
@@ -164,6 +196,7 @@ def _made(
     census: "Census",
 ) -> Made:
     changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
+    changed += [] if changes.together is None else [changes.together.entity]
     return Made(engine.recode(rows, changes, columns), changed, decision, census)
 
 

@@ -390,7 +390,14 @@ def measure(census: Census, spec: Spec, recodings: Sequence[Recoding], promise: 
     node = [0] * len(spaces)
     classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), roller.room())
     suppressed = promise.judge(classes)
+    return measure_classes(census, spec, roller, node, classes, promise.least, suppressed)
+
+
+def measure_classes(
+    census: Census, spec: Spec, roller: Roller, node: Node, classes: Classes, least: int, suppressed: int
+) -> dict[str, float]:
+    """Return every metric of a table of classes of which the failing ones, with so many rows, are suppressed."""
     names = ["dm", "hdm", "aecs", *CELL_LOSSES, *(["ce"] if spec.method.target is not None else [])]
-    values = {name: metric(name, spec, census, roller, promise.least).cost(node, classes) for name in names}
+    values = {name: metric(name, spec, census, roller, least).cost(node, classes) for name in names}
     published = int((classes.fails[: classes.size] == 0).sum())
     return {**values, "rows": census.rows - suppressed, "suppressed": suppressed, "classes": published}

@@ -74,6 +74,15 @@ class DistinctDiversity:
 
 
 @dataclass(frozen=True, eq=False)
+class People(DistinctDiversity):
+    """At least k different people in each class, however many rows each of them has there.
+
+    The people are values like those of a sensitive attribute, so this is distinct diversity of them, and as monotone.
+    Wang, Fung: Anonymizing Sequential Releases, KDD 2006: (X, Y)-anonymity, X the quasi-identifiers, Y the people.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class EntropyDiversity:
     """Sensitive values in each class as varied as l equally common ones: entropy at least log l.
 
@@ -229,8 +238,10 @@ def promise(spec: Spec, census: Census, room: int = 0) -> Promise:
     tuples = max(room, len(census.weights)) + 1
     most = census.rows + 1  # as good as any larger number, and no larger than a kernel takes
     k = min(spec.privacy.k or 1, most)
-    models: list[Model] = [KAnonymity(k)]
+    models: list[Model] = [KAnonymity(k)]  # k people have k rows: where people are counted, this holds all the more
     positions = {part.name: position for position, part in enumerate(census.sensitive)}
+    if census.people is not None:
+        models.append(People(census.people, k, np.empty(tuples, np.int32)))
     for diversity in spec.diversities():
         models.append(_diversity(diversity, positions[diversity.of or ""], tuples, most))
     if spec.privacy.p is not None:
@@ -244,7 +255,7 @@ def promise(spec: Spec, census: Census, room: int = 0) -> Promise:
 
 def _wording(spec: Spec) -> str:
     """Return what a specification promises in a few words."""
-    words = [] if spec.privacy.k is None else [f"k = {spec.privacy.k}"]
+    words = [] if spec.privacy.k is None else [f"k = {spec.privacy.k}{' people' * (spec.data.entity is not None)}"]
     words += [
         f"{part.kind} l = {part.value:g}" if part.kind != "distinct" else f"l = {part.value}"
         for part in spec.diversities()

@@ -179,6 +179,14 @@ class Relabel:
 
 
 @dataclass(frozen=True, eq=False)
+class Together:
+    """Rows of a person stay together: the column that says whose they are, and the people whose rows all go."""
+
+    entity: str
+    gone: pa.Array
+
+
+@dataclass(frozen=True, eq=False)
 class Rewrite:
     """A global plan as an engine carries it out: columns to relabel, and the published values of classes to
     suppress."""
@@ -188,6 +196,7 @@ class Rewrite:
     masked: bool
     complete: Sequence[str]
     unknown: Mapping[str, pa.Array]
+    together: Together | None = None
 
 
 def rewrite(plan: GlobalPlan, census: Census, unknown: Mapping[str, pa.Array] = MappingProxyType({})) -> Rewrite:

@@ -63,7 +63,7 @@ def check(verdict: Verdict, decision: Decision, *, force: bool = False) -> Verdi
     if not verdict.ok and not force:
         raise AuditFailed(
             "this release did not pass its audit, so nothing was written; unless you changed it, please report this:"
-            f" {verdict.findings[0].message}"
+            f" {[*(finding.message for finding in verdict.findings), *verdict.unjudged][0]}"
         )
     return verdict
 
@@ -78,6 +78,7 @@ def publish(
     *,
     file_format: str,
     original: ibis.Table | None = None,
+    traced: ibis.Table | None = None,
     attacks: Sequence[str] = (),
     force: bool = False,
     log: Sequence[str],
@@ -90,7 +91,8 @@ def publish(
 
     Everything is written under another name first and moved when it is complete and audited. Whatever fails before that
     leaves the files of an earlier run as they were. `original` is for releases that cannot be audited without it, and
-    for `attacks` to be carried out; `sensitive` is the second table of those that are two.
+    for `attacks` to be carried out; `traced` are the rows with whose they are, where k counts people; `sensitive` is
+    the second table of those that are two.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +108,7 @@ def publish(
                 engine.write(sensitive, beside(release), spec.data)
                 values = engine.open(beside(release), as_released(spec.data))
             written = engine.open(release, as_released(spec.data))
-            verdict = verify(engine, written, spec, original, attacks=attacks, values=values)
+            verdict = verify(engine, written, spec, original, attacks=attacks, values=values, traced=traced)
             check(verdict, decision, force=force)
             if file_format == "parquet":
                 _write_typed(engine, release, decision, spec, census)
@@ -156,7 +158,16 @@ def _refuse_unreadable(rows: ibis.Table, decision: Decision, spec: Spec, file_fo
         refuse_torn(plan, plan.items.labels, separator)
 
 
-def write_audited(engine: Engine, rows: ibis.Table, decision: Decision, spec: Spec, target: Path) -> None:
+def write_audited(
+    engine: Engine,
+    rows: ibis.Table,
+    decision: Decision,
+    spec: Spec,
+    target: Path,
+    *,
+    original: ibis.Table | None = None,
+    traced: ibis.Table | None = None,
+) -> None:
     """Write a release into one file, which takes its place when it has been read back and has passed its audit."""
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise SpecError(f"cannot tell what to write by the name {str(target)!r}; allowed: .csv, .parquet")
@@ -164,7 +175,8 @@ def write_audited(engine: Engine, rows: ibis.Table, decision: Decision, spec: Sp
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unfinished-") as temporary:
             staged = Path(temporary) / f"release{target.suffix.lower()}"
             engine.write(rows, staged, spec.data)
-            check(verify(engine, engine.open(staged, as_released(spec.data)), spec), decision)
+            written = engine.open(staged, as_released(spec.data))
+            check(verify(engine, written, spec, original, traced=traced), decision)
             staged.replace(target)
     except OSError as error:
         raise EngineError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
@@ -310,7 +322,9 @@ def public_spec(spec: Spec) -> dict[str, Any]:
             shown["boundary"] = True
         attributes[name] = shown
     return {
-        "data": spec.data.model_dump(include={"missing", "unlisted"}),
+        "data": spec.data.model_dump(
+            include={"missing", "unlisted"} | ({"entity", "composite"} & spec.data.model_fields_set)
+        ),
         "attributes": attributes,
         "privacy": spec.privacy.model_dump(exclude_none=True),
         "method": spec.method.model_dump(exclude_unset=True, exclude_none=True, exclude={"seed"}),

@@ -38,6 +38,8 @@ class Release:
     original: Any = field(default=None, repr=False)
     """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
     attacks were asked for."""
+    traced: "pa.Table | None" = field(default=None, repr=False)
+    """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
     attacks: tuple[str, ...] = field(default=(), repr=False)
@@ -107,6 +109,8 @@ class Release:
 
         if self.item_plan is not None and self.item_plan is self.plan:
             return self.item_plan.explain()
+        if self.spec.data.composite:
+            raise SpecError("data.composite = true: people are suppressed for all their rows, not for a boundary")
         if self.spec.has_buckets:
             return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
         least = [least_values(self.spec, part.name) for part in self.census.sensitive]
@@ -138,6 +142,7 @@ class Release:
                 Path(folder),
                 file_format=file_format,
                 original=None if self.original is None else engine.open(self.original, self.spec.data),
+                traced=None if self.traced is None else engine.hold(self.traced),
                 attacks=self.attacks,
                 log=self.log,
                 report=report,

@@ -19,7 +19,7 @@ from ringfence.spec import Data
 Longs = npt.NDArray[np.int64]
 
 OWN = "7b1f6c9e"
-ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE = (
+ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
     f"{OWN} {name}"
     for name in (
         "number of rows",
@@ -32,6 +32,7 @@ ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE = (
         "place",
         "turn",
         "share",
+        "whose",
     )
 )
 """Names of columns that the engine adds to those of the data, with a mark that no data has."""

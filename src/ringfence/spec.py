@@ -169,6 +169,16 @@ class Spec(Part):
         return self.method.name == "ring" and not self.method.homogeneous
 
     @property
+    def pseudonym(self) -> str | None:
+        """The column under which rows of a person stay together in a release, with new values; None if they do not."""
+        return self.data.entity if self.data.composite else None
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether a release can be judged only beside what it was made from."""
+        return self.has_rings or self.data.entity is not None
+
+    @property
     def has_buckets(self) -> bool:
         """Whether two tables are published: rows with the number of a bucket, and the sensitive values of each."""
         return self.method.name == "anatomy"

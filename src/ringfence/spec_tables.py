@@ -105,6 +105,7 @@ class Data(Part):
     missing: Literal["value", "suppress", "error"] = "value"
     missing_values: list[str] = [""]
     entity: str | None = None
+    composite: bool = False
     weights: str | None = None
     basket_id: str | None = None
     memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None

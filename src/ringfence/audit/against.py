@@ -74,7 +74,8 @@ def read_linked(
 
 def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
-    for name in [*spec.of_role("quasi"), *needed(spec)] if spec.data.missing == "suppress" else ():
+    looked_at = [*spec.of_role("quasi"), *needed(spec), *([] if spec.data.entity is None else [spec.data.entity])]
+    for name in looked_at if spec.data.missing == "suppress" else ():
         if name in original.columns:
             original = original.filter(original[name].notnull())
     return original
@@ -128,8 +129,14 @@ def _masked(published: Side) -> Bools:
 
 
 def _too_many_suppressed(linked: Linked, missing: int, spec: Spec) -> Iterator[Finding]:
-    """Find more rows suppressed than the specification allows: taken out, or kept with everything masked."""
-    masked = int(linked.published.rows[_masked(linked.published)].sum()) if spec.method.keep_suppressed else 0
+    """Find more rows suppressed than the specification allows: taken out, or kept with everything masked.
+
+    Rows that show `*` everywhere may also have been generalized: all of them, or within boundaries some. Without a
+    boundary, a value is published as `*` only where all values of its attribute are.
+    """
+    hidden = _masked(linked.published)
+    certain = spec.method.keep_suppressed and not hidden.all() and not _bounded(spec)
+    masked = int(linked.published.rows[hidden].sum()) if certain else 0
     allowed = math.floor(spec.method.suppression_limit * linked.original.total + 1e-9)
     if missing + masked > allowed:
         message = (

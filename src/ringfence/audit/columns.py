@@ -54,11 +54,13 @@ def _is_blank(engine: Engine, column: ibis.Value) -> bool:
 
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
     """Find columns that must not be published: identifiers, and those that were given no role."""
-    identifiers = [name for name in columns if name in spec.of_role("identifier")]
+    entity = spec.data.entity
+    identifiers = [name for name in columns if name in (*spec.of_role("identifier"), entity)]
+    identifiers = [name for name in identifiers if name != spec.pseudonym]
     if identifiers:
         message = f"the release still has identifiers: {listed(map(repr, identifiers))}"
         yield Finding("identifier", message, total, {})
-    unlisted = [name for name in columns if name not in spec.attributes]
+    unlisted = [name for name in columns if name not in (*spec.attributes, entity)]
     if unlisted and spec.data.unlisted != "publish":
         message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
         yield Finding("unlisted", message, total, {})

@@ -26,11 +26,15 @@ MOST_PAIRS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The distinct combinations of a table: its quasi-identifiers, a number for all else that is compared, the rows."""
+    """The distinct combinations of a table: its quasi-identifiers, a number for all else that is compared, the rows.
+
+    `whose` is a number for the person that they are of, where people are told apart.
+    """
 
     quasi: tuple[Column, ...]
     kept: Longs
     rows: Longs
+    whose: Longs | None = None
 
     @property
     def total(self) -> int:
@@ -49,11 +53,18 @@ class Cover:
 
 
 def read_sides(
-    release: pa.Table, original: pa.Table, quasi: Sequence[str], kept: Sequence[str], spec: Spec, rows: str
+    release: pa.Table,
+    original: pa.Table,
+    quasi: Sequence[str],
+    kept: Sequence[str],
+    spec: Spec,
+    rows: str,
+    whose: str | None = None,
 ) -> tuple[Side, Side]:
     """Code the combinations of both tables; equal values of `kept` columns get equal numbers in both.
 
-    Numbers are equal by value: one table may be a text file and the other not.
+    Numbers are equal by value: one table may be a text file and the other not. `whose` is the column of the original
+    that says whose its rows are; its values are told apart exactly as they stand.
     """
     merged = []
     for name in kept:
@@ -67,20 +78,22 @@ def read_sides(
         merged.append(Column(name, tuple(labels), np.concatenate(codes)))
     _, together = classes(merged, release.num_rows + original.num_rows)
     numbers = np.split(together, [release.num_rows])
+    people = None if whose is None else original[whose].combine_chunks().dictionary_encode().indices.to_numpy()
     ours, theirs = (
-        _sorted([read_column(table[name], name, spec) for name in quasi], number, table[rows].to_numpy())
-        for table, number in zip((release, original), numbers, strict=True)
+        _sorted([read_column(table[name], name, spec) for name in quasi], number, table[rows].to_numpy(), owners)
+        for table, number, owners in zip((release, original), numbers, (None, people), strict=True)
     )
     return ours, theirs
 
 
-def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs) -> Side:
+def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs, whose: Longs | None) -> Side:
     """Put combinations into the order of their labels, so that nothing depends on the engine's, each of them once:
     the engine tells numbers apart that are only spelled differently."""
-    rest = Column("", (None,) * (int(kept.max(initial=0)) + 1), kept)
-    firsts, group = classes([*quasi, rest], len(kept))
+    others = [Column("", (None,) * (int(each.max(initial=0)) + 1), each) for each in (kept, whose) if each is not None]
+    firsts, group = classes([*quasi, *others], len(kept))
     once = tuple(replace(column, codes=column.codes[firsts]) for column in quasi)
-    return Side(once, kept[firsts], total_by(group, rows.astype(np.int64), len(firsts)))
+    owners = None if whose is None else whose[firsts]
+    return Side(once, kept[firsts], total_by(group, rows.astype(np.int64), len(firsts)), owners)
 
 
 def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover:

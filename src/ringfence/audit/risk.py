@@ -5,18 +5,20 @@ known to be in a population, of which F rows fit the class, so with 1/F. Markete
 for each of them would get right. El Emam, Dankar: Protecting Privacy Using k-Anonymity. JAMIA 15(5), 2008; El Emam:
 Guide to the De-Identification of Personal Health Information, 2013, chapter 16.
 
-A release without classes (method `ring`) has, for each row, the largest k that holds for it in the place of f.
+A release without classes (method `ring`) has, for each row, the largest k that holds for it in the place of f. Where k
+counts people (`data.entity`), the people of a class take the place of its rows everywhere: a guess which row of a class
+is one of the target's is right with 1/f on average over its f people, more for those who have more rows.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ringfence.audit.counts import Column, Longs, total_by
+from ringfence.audit.counts import Column, Longs, classes, total_by
 
 THRESHOLD = 0.2
 """Rows are at risk above this: in classes of fewer than five."""
@@ -84,6 +86,8 @@ class Risk:
     distribution: tuple[Band, ...]
     uniques: Uniques
     singling: tuple[Singling, ...]
+    counts: Literal["rows", "people"] = "rows"
+    """What all figures are of: where people are counted, who has rows in several classes is counted in each."""
 
 
 def measure_risk(
@@ -94,12 +98,14 @@ def measure_risk(
     *,
     population: Longs | None = None,
     population_size: float | None = None,
+    members: tuple[Longs, Longs] | None = None,
 ) -> Risk:
     """Return the risk of a release whose combinations have these rows, each hidden among so many candidates.
 
     `population` has, for each combination, how many rows of a population fit its labels; without it, a
     `population_size` is enough to estimate how many are unique there. `quasi` is empty where labels of single columns
-    say nothing, in a release without classes.
+    say nothing, in a release without classes. Where people are counted and not rows, `members` says which combinations
+    and people belong together.
     """
     alone = int(rows[candidates == 1].sum())
     uniques = Uniques(sample=alone)
@@ -117,7 +123,8 @@ def measure_risk(
         marketer=float((rows / np.maximum(hidden, 1)).sum() / rows.sum()),
         distribution=tuple(_bands(rows, candidates)),
         uniques=uniques,
-        singling=tuple(single_out(rows, quasi, k)),
+        singling=tuple(single_out(rows, quasi, k, members)),
+        counts="rows" if members is None else "people",
     )
 
 
@@ -140,12 +147,17 @@ def _bands(rows: Longs, candidates: Longs) -> list[Band]:
     return bands
 
 
-def single_out(rows: Longs, quasi: Sequence[Column], k: int) -> list[Singling]:
-    """Return the columns, pairs and triples that single out the most rows, the worst first, smaller sets first."""
+def single_out(
+    rows: Longs, quasi: Sequence[Column], k: int, members: tuple[Longs, Longs] | None = None
+) -> list[Singling]:
+    """Return the columns, pairs and triples that single out the most rows, the worst first, smaller sets first.
+
+    With `members`, people take the place of rows; who is in several combinations of a group counts once in it.
+    """
     found = []
     for size in range(1, min(MOST_TOGETHER, len(quasi)) + 1):
         for chosen in combinations(quasi, size):
-            shared = _shared(rows, chosen)
+            shared = _shared(rows, chosen) if members is None else _shared_by_people(*members, chosen)
             found.append(
                 Singling(
                     columns=tuple(column.name for column in chosen),
@@ -169,6 +181,14 @@ def _shared(rows: Longs, chosen: Sequence[Column]) -> Longs:
         span = len(ranks)
     counts = total_by(packed, rows, span)
     return counts[counts > 0]
+
+
+def _shared_by_people(combinations: Longs, people: Longs, chosen: Sequence[Column]) -> Longs:
+    """Return the numbers of people of the groups that some columns make."""
+    _, group = classes(chosen, len(chosen[0].codes))
+    span = int(people.max()) + 1
+    distinct = np.unique(group[combinations] * span + people)
+    return np.bincount(distinct // span)
 
 
 def population_uniques(sizes: Longs, population: float) -> float | None:
@@ -224,23 +244,23 @@ def shown_risk(risk: Risk) -> list[str]:
     """Return risk in lines for people."""
     lines = [
         f"  prosecutor: at most {risk.prosecutor.highest:.4g}, on average {risk.prosecutor.mean:.4g};"
-        f" {risk.prosecutor.at_risk:.2%} of the rows above {risk.threshold:g}"
+        f" {risk.prosecutor.at_risk:.2%} of the {risk.counts} above {risk.threshold:g}"
     ]
     if risk.journalist is not None:
         lines.append(
             f"  journalist: at most {risk.journalist.highest:.4g}, on average {risk.journalist.mean:.4g};"
-            f" {risk.journalist.at_risk:.2%} of the rows above {risk.threshold:g}"
+            f" {risk.journalist.at_risk:.2%} of the {risk.counts} above {risk.threshold:g}"
         )
     lines.append(f"  marketer: {risk.marketer:.4g}")
     uniques = risk.uniques
-    lines.append(f"  unique rows: {uniques.sample:,}")
+    lines.append(f"  unique {risk.counts}: {uniques.sample:,}")
     if uniques.population_uniques is not None:
         how = "estimated" if uniques.estimated else "counted"
         lines[-1] += f"; in the population of {uniques.population:,.0f}: {uniques.population_uniques:,.0f} ({how})"
     worst = [each for each in risk.singling if each.unique or each.below_k][:3]
     lines += [
         f"  singled out by {' and '.join(map(repr, each.columns))}: {each.unique:,} alone, {each.below_k:,} among fewer"
-        " than k rows"
+        f" than k {risk.counts}"
         for each in worst
     ]
     return lines

@@ -56,10 +56,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Example:
-    """A class of the release: its published labels (None for missing), and how many rows it has."""
+    """A class of the release: its published labels (None for missing), how many rows it has, and of how many people
+    they are, where that is known."""
 
     labels: Mapping[str, str | None]
     rows: int
+    people: int | None = None
+
+    def __str__(self) -> str:
+        whose = "" if self.people is None else f" of {self.people:,} people"
+        return f"{some(self.rows, 'row')}{whose}: {_shown(self.labels)}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,10 @@ class Verdict:
     the pairs of rows that may be the same, "ineffective" those that only seem so. "after_corruption" is the fewest
     candidates that are left for a row when others are known, "after_corruption_bound" what of it is certain. Of two
     tables (method `anatomy`), there are l, rows and buckets: l is the largest for which no value has more than one in l
-    of a bucket's rows; there is no k.
+    of a bucket's rows; there is no k. Where k counts people (`data.entity`), k are the people of the class that has the
+    fewest, where that is not certain from k to "k_most", and only known beside the original; "k_rows" are the rows of
+    the smallest class, "largest_share" is the largest share of a class's rows that are one person's. Where a person's
+    rows stay together (`data.composite`), k are the people that have the rarest record, of "people" in all.
     """
 
     ok: bool
@@ -132,6 +141,8 @@ class Verdict:
     """How likely it is that someone is found; None of a release without rows or quasi-identifiers."""
     attacks: tuple[Attack, ...] = ()
     """What attacks that were asked for achieve."""
+    unjudged: tuple[str, ...] = ()
+    """What could not be judged, and what that needs; as long as there is any, the promise is not known to hold."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""
@@ -143,10 +154,14 @@ class Verdict:
             "notes": [*self.notes],
             "risk": None if self.risk is None else as_json(self.risk),
             "attacks": [*map(asdict, self.attacks)],
+            "unjudged": [*self.unjudged],
         }
 
     def __str__(self) -> str:
         lines = ["The promise holds." if self.ok else "The promise does not hold."]
+        if self.unjudged and not self.findings:
+            lines = ["It could not be judged whether the promise holds."]
+        lines += [f"Not judged: {what}." for what in self.unjudged]
         lines += [
             f"  {key} = {value:,.6g}" if isinstance(value, float) else f"  {key} = {value:,}"
             for key, value in self.measured.items()
@@ -158,7 +173,7 @@ class Verdict:
         if self.smallest:
             lines += [
                 "Smallest classes:",
-                *(f"  {some(each.rows, 'row')}: {_shown(each.labels)}" for each in self.smallest),
+                *(f"  {each}" for each in self.smallest),
             ]
         if self.risk is not None:
             lines += ["Risk:", *shown_risk(self.risk)]

@@ -22,11 +22,13 @@ from ringfence.audit.columns import (
     require_columns,
     without_blanks,
 )
+from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_findings
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.gaps import gap_notes
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import judge_baskets
+from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
 from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
@@ -35,7 +37,7 @@ from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
-from ringfence.engine import ROWS, Engine
+from ringfence.engine import ROWS, WHOSE, Engine
 from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
 
@@ -52,6 +54,9 @@ class _Evidence:
     findings: list[Finding] = field(default_factory=list)
     measured: dict[str, int | float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    crowd: Crowd | Records | None = None
+    """The people behind it, where k counts them and they are known."""
 
     def add(self, findings: Iterable[Finding | None], measured: Mapping[str, int | float] | None = None) -> None:
         """Add what is wrong and what was measured."""
@@ -70,6 +75,7 @@ def verify(
     corrupted: int = 0,
     attacks: Sequence[str] = (),
     values: ibis.Table | None = None,
+    traced: ibis.Table | None = None,
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -84,18 +90,24 @@ def verify(
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
     by themselves or by the original: `values` is the second, with the sensitive values of each bucket.
+
+    Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
+    which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
+    rows of the release with the column `data.entity`, and is believed only as far as it can be traced back. What could
+    not be judged is said in `Verdict.unjudged`.
     """
     if spec.has_buckets:
         beside = _second_table(values, population, other)
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
         return verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
-    _refuse_unjudged(spec, original is not None, population is not None, corrupted)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     guessed = (name for name in spec.of_role("sensitive") if attacks and name in rows.columns)
     sensitive = [*dict.fromkeys([*sensitive, *guessed])]
     basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
-    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket])
+    pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
+    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket, *pseudonym])
     rows = without_blanks(engine, rows, spec)
     columns: list[str] = [name for name in rows.columns if name not in basket]
     rows = gather(engine, rows, spec, columns)
@@ -111,11 +123,12 @@ def verify(
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
         evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
-    shown = rows.drop(*items)
+    shown = rows.drop(*items, *pseudonym)
     linked, matches = None, None
     if original is not None and quasi:
-        known = _beside(engine, original, spec)
-        linked, matches = _judge_original(evidence, engine, shown, known, released, spec, corrupted, bool(attacks))
+        known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
+        linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
+    evidence.crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
         None
         if population is None
@@ -127,7 +140,7 @@ def verify(
         evidence.add(*_judge_baskets(engine, rows, spec, spec.privacy.m, original))
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
-    risk = _risk(released, spec, matches, fits, size) if quasi else None
+    risk = _risk(released, spec, matches, fits, size, evidence.crowd) if quasi else None
     verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
     carried_out: list[Attack] = []
     if attacks and linked is not None and original is not None:
@@ -161,7 +174,13 @@ def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: boo
     evidence.measured["masked"] = int(released.rows[released.masked].sum())
     evidence.measured["missing"] = int(released.rows[released.incomplete].sum())
     return Verdict(
-        not findings, evidence.measured, findings, () if rings else _smallest(released), tuple(evidence.notes), risk
+        not findings and not evidence.unjudged,
+        evidence.measured,
+        findings,
+        () if rings else _smallest(released, evidence.crowd),
+        tuple(evidence.notes),
+        risk,
+        unjudged=tuple(evidence.unjudged),
     )
 
 
@@ -196,11 +215,94 @@ def _judge_original(
     return linked, matches
 
 
+def _with_people(rows: ibis.Table, traced: ibis.Table | None, spec: Spec) -> ibis.Table:
+    """Return the rows of a release with whose they truly are, as the original has it, where that is known."""
+    if traced is None or spec.pseudonym is None:
+        return rows if traced is None else traced
+    return traced.drop(spec.pseudonym).rename({spec.pseudonym: WHOSE})
+
+
+def _judge_people(
+    evidence: _Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    traced: ibis.Table | None,
+    original: ibis.Table | None,
+    released: Released,
+    spec: Spec,
+) -> Crowd | Records | None:
+    """Judge k by people, where it counts them; return what is known of them.
+
+    Until it is known, k stands for nothing, and rows for rows.
+    """
+    if spec.data.entity is None:
+        return None
+    k, entity = spec.privacy.k or 1, spec.data.entity
+    evidence.measured["k_rows"] = evidence.measured.pop("k")
+    if spec.pseudonym is not None:
+        return _judge_records(evidence, engine, rows, traced, released, spec)
+    if original is None:
+        evidence.unjudged.append(NOT_SEEN.format(entity=entity))
+        return None
+    original = require_people(original, engine, spec)
+    if traced is not None:
+        findings, crowd = told_crowd(engine, traced, released, spec)
+        evidence.add(findings)
+    else:
+        found = possible_crowd(engine, rows, original, read_linked(engine, rows, original, spec), released, spec)
+        if found is None:  # and it has been found out that it cannot be traced back
+            return None
+        crowd = found
+    evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
+    evidence.add(crowd.findings(released, k), crowd.measured)
+    evidence.unjudged += [*crowd.unjudged(k), *changing_values(engine, original, spec)]
+    return crowd
+
+
+def _judge_records(
+    evidence: _Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    traced: ibis.Table | None,
+    released: Released,
+    spec: Spec,
+) -> Records:
+    """Judge k by people all of whose rows stay together under a pseudonym."""
+    records, entity = read_records(engine, rows, spec), spec.pseudonym or ""
+    evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
+    fewest = int(records.sharing.min()) if len(records.sharing) else 0
+    evidence.add(
+        records.findings(released, spec.privacy.k or 1, entity),
+        {"k": fewest, "people": len(records.sharing)},
+    )
+    if traced is None:
+        evidence.notes.append(PSEUDONYMS.format(entity=entity))
+    else:
+        evidence.add(trace_findings(engine, traced, rows, spec))
+    return records
+
+
 def _risk(
-    released: Released, spec: Spec, matches: Matches | None, fits: Fits | None, size: float | None
+    released: Released,
+    spec: Spec,
+    matches: Matches | None,
+    fits: Fits | None,
+    size: float | None,
+    crowd: Crowd | Records | None,
 ) -> Risk | None:
-    """Measure risk by classes; where there are none, by the largest k that holds for each row."""
+    """Measure risk by classes; where there are none, by the largest k that holds for each row.
+
+    Where k counts people, the people of classes take the place of their rows; where they are not known, nobody can say.
+    """
     rows, people = released.sizes, None if fits is None else fits.people
+    if isinstance(crowd, Records):
+        alone = np.arange(len(crowd.sharing))
+        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.privacy.k or 1, members=(alone, alone))
+    if spec.data.entity is not None:
+        if crowd is None or crowd.pairs is None:
+            return None
+        firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
+        return measure_risk(crowd.least, crowd.least, firsts, spec.privacy.k or 1, members=crowd.pairs[:2])
     if not has_rings(spec):
         firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
         return measure_risk(rows, rows, firsts, spec.privacy.k or 1, population=people, population_size=size)
@@ -257,10 +359,13 @@ def _judge_baskets(
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 
 
-def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int) -> None:
+def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
-    if spec.data.entity is not None:
-        raise SpecError(f"data.entity = {spec.data.entity!r} cannot be judged yet; leave it out to judge what can be")
+    if spec.data.entity is not None and (has_population or corrupted or attacked):
+        raise SpecError(
+            f"data.entity = {spec.data.entity!r}: populations, known rows and attacks are judged row by row, and would"
+            " make too little of people who have several; leave them out, or leave data.entity out to judge rows"
+        )
     for key in ("k_map", "presence"):
         if getattr(spec.privacy, key) is not None and not has_population:
             raise DataError(f"privacy.{key} could not be judged: it needs a table of the population")
@@ -282,7 +387,11 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
             raise SpecError(f"{key} cannot be judged for the method 'ring', which promises k and distinct l")
 
 
-def _smallest(released: Released) -> tuple[Example, ...]:
-    """Return the smallest classes, those of equal size in the order of their labels."""
-    order = np.argsort(released.sizes, kind="stable")[:SHOWN_CLASSES].tolist()
-    return tuple(Example(released.labels_of(number), int(released.sizes[number])) for number in order)
+def _smallest(released: Released, crowd: Crowd | Records | None) -> tuple[Example, ...]:
+    """Return the smallest classes, by people where these are known; equal ones in the order of their labels."""
+    known = crowd.least if isinstance(crowd, Crowd) and crowd.pairs is not None else None
+    order = np.argsort(released.sizes if known is None else known, kind="stable")[:SHOWN_CLASSES].tolist()
+    return tuple(
+        Example(released.labels_of(number), int(released.sizes[number]), None if known is None else int(known[number]))
+        for number in order
+    )

@@ -13,6 +13,9 @@ cost. Every k above one size and up to the next that occurs loses the same class
 What rows would add to the cost if they were lost is their *spare*. For discernibility it is N less the size of their
 class for each row, for cell losses what their cells lack to those of a suppressed row, for labels the majority of the
 class. `steps` are the sizes that occur.
+
+The size of a class is its number of rows, or of different people. People who are in two entries cannot be added up, so
+where they are counted every entry is a class by itself: there are no inner attributes.
 """
 
 from typing import NamedTuple
@@ -33,12 +36,13 @@ SAME = 1e-12  # costs this close, relatively, are equal
 class Entries(NamedTuple):
     """A table of entries: arrays over entries, and over pairs (home, label) with their rows where labels count.
 
-    Labels are numbers below `label_count`.
+    `sizes` are what k counts: rows, as `weights`, or people. Labels are numbers below `label_count`.
     """
 
     contexts: Ints
     cells: Ints
     weights: Longs
+    sizes: Longs
     spares: Floats
     homes: Ints
     labels: Ints
@@ -63,17 +67,19 @@ class Inner(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The kind of loss and what its sums are divided by; N; the least k, and how many rows may be lost."""
+    """The kind of loss and what its sums are divided by; N; the least k, how many rows may be lost, and whether k
+    counts people."""
 
     kind: int
     scale: float
     rows: int
     least: int
     limit: int
+    people: bool
 
 
 class Best(NamedTuple):
-    """The best release that loses all classes smaller than k, and keeps one of k rows; arrays over k."""
+    """The best release that loses all classes smaller than k, and keeps one of size k; arrays over k."""
 
     cost: Floats
     lost: Longs
@@ -100,6 +106,7 @@ class Room(NamedTuple):
     tops: Longs
     counts: Longs
     rows_at: Longs
+    classes_at: Longs
     spare_at: Floats
 
 
@@ -134,7 +141,7 @@ def judge_nodes(
 
     `outer_loss` is the loss of the outer cells, `number` what the outer levels add to the number of a node. A node
     below one that loses too many rows at the least k is left out: its classes are parts of those, and a part of a class
-    with fewer than k rows has fewer than k rows.
+    with fewer than k rows or people has fewer than k.
     """
     looked_at, hopeless = 0, room.hopeless
     hopeless[:] = False
@@ -144,7 +151,7 @@ def judge_nodes(
         if not hopeless[z]:
             looked_at += 1
             add_up_classes(entries, inner.blocks[z], inner.counts[z], room.places, room.sums)
-            found = tabulate_sizes(entries.weights, terms, room)
+            found = tabulate_sizes(entries, terms, room)
             hopeless[z] = found == 0
             if found > 0:
                 loss = outer_loss + inner.losses[z]
@@ -163,14 +170,16 @@ def _judge_node(
 
     `found` sizes of its classes have been tabulated; they are cleared.
     """
-    steps, rows_at, spare_at = room.steps[:found], room.rows_at, room.spare_at
+    steps, rows_at, classes_at, spare_at = room.steps[:found], room.rows_at, room.classes_at, room.spare_at
     classes, last, below = 0, 0, 0
     for i in range(found):
-        classes += rows_at[steps[i]] // steps[i]
+        classes += classes_at[steps[i]]
         if below <= terms.limit:
             last = i  # all smaller sizes can be lost
         below += rows_at[steps[i]]
-    if terms.kind == SIZES:
+    if terms.kind == SIZES and terms.people:
+        cost = tabulate_squares_of_entries(entries, terms.rows, spare_at)
+    elif terms.kind == SIZES:
         cost = tabulate_squares(steps, terms.rows, rows_at, spare_at)
     elif terms.kind == CELLS:
         cost = cell_loss
@@ -187,28 +196,30 @@ def _judge_node(
             judged.lost[node], judged.classes[node] = lost, classes
         lost += rows_at[k]
         cost += spare_at[k]
-        classes -= rows_at[k] // k
+        classes -= classes_at[k]
     for s in steps:
         rows_at[s] = 0
+        classes_at[s] = 0
         spare_at[s] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def add_up_classes(entries: Entries, blocks: Ints, count: int, places: Longs, sums: Longs) -> None:
-    """Fill `places` with the place of each entry's class, of `count` a context, and `sums` there with its rows."""
+    """Fill `places` with the place of each entry's class, of `count` a context, and `sums` there with its size."""
     for e in range(len(entries.weights)):
         place = np.int64(entries.contexts[e]) * count + blocks[entries.cells[e]]
         places[e] = place
-        sums[place] += entries.weights[e]
+        sums[place] += entries.sizes[e]
 
 
 @njit(cache=True, nogil=True)
-def tabulate_sizes(weights: Longs, terms: Terms, room: Room) -> int:
+def tabulate_sizes(entries: Entries, terms: Terms, room: Room) -> int:
     """Add up rows by the size of their class; fill `steps` with the sizes that occur, rising; return how many do.
 
     Return 0, with nothing added up, if more rows than may be lost lie in classes smaller than the least k.
     """
-    places, sums, steps, rows_at = room.places, room.sums, room.steps, room.rows_at
+    weights = entries.weights
+    places, sums, steps, rows_at, classes_at = room.places, room.sums, room.steps, room.rows_at, room.classes_at
     below, found = 0, 0
     if terms.limit < terms.rows:
         for e in range(len(weights)):
@@ -221,7 +232,11 @@ def tabulate_sizes(weights: Longs, terms: Terms, room: Room) -> int:
             steps[found] = s
             found += 1
         rows_at[s] += weights[e]
+        classes_at[s] += 1
     _sort(steps[:found])
+    if not terms.people:  # a class has several entries
+        for s in steps[:found]:
+            classes_at[s] = rows_at[s] // s
     return found
 
 
@@ -246,6 +261,17 @@ def tabulate_squares(steps: Longs, rows: int, rows_at: Longs, spare_at: Floats) 
     for s in steps:
         total += float(s) * rows_at[s]
         spare_at[s] = float(rows - s) * rows_at[s]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def tabulate_squares_of_entries(entries: Entries, rows: int, spare_at: Floats) -> float:
+    """As `tabulate_squares`, where every entry is a class, and its size is not its number of rows."""
+    total = 0.0
+    for e in range(len(entries.weights)):
+        weight = float(entries.weights[e])
+        total += weight * weight
+        spare_at[entries.sizes[e]] += (rows - weight) * weight
     return total
 
 

@@ -29,6 +29,21 @@ def promises(spec: Spec) -> Iterator[Point]:
     privacy = spec.privacy
     if spec.has_rings:
         yield from _of_rings(spec)
+    elif privacy.k is not None and spec.data.composite:
+        yield Point(
+            "k-anonymity of people, all rows together",
+            "Rows of a person stay together under a number drawn at random. All that the quasi-identifiers of these"
+            f" rows say is the same for at least {privacy.k:,} people. So whoever knows them all finds at least"
+            f" {privacy.k:,} people that fit, or none. This is about who is who; it says nothing about what they have"
+            " in common.",
+        )
+    elif privacy.k is not None and spec.data.entity is not None:
+        yield Point(
+            "k-anonymity of people",
+            f"Every class has rows of at least {privacy.k:,} different people, told apart by “{spec.data.entity}”. So"
+            f" whoever knows all quasi-identifiers of a person's row finds rows of at least {privacy.k:,} people that"
+            " fit, or none. This is about which row is whose; it says nothing about what these rows have in common.",
+        )
     elif privacy.k is not None and spec.of_role("quasi"):
         yield Point(
             "k-anonymity",
@@ -127,10 +142,23 @@ def limits(
         "Every promise is about this release alone. Two releases about the same people can be combined.",
     )
     yield Point("Presence", "Nothing hides that somebody is in the table at all.")
-    yield Point(
-        "Several rows of one person",
-        f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
-    )
+    if spec.data.entity is None:
+        yield Point(
+            "Several rows of one person",
+            f"Rows are counted, not people. If somebody has five rows, a {classes} of five rows may be one person.",
+        )
+    elif spec.data.composite:
+        yield Point(
+            "Rows that stay together",
+            "Whoever recognizes one row of a person by something that is published as it is, has all of them. The more"
+            " columns there are besides quasi-identifiers, and the more rows, the likelier is that.",
+        )
+    else:
+        yield Point(
+            "Who has many rows",
+            "Of a class with the rows of k people, most may be one person's; a row taken at random is then likely to be"
+            " theirs. And whoever knows several rows of a person knows several classes that they are in.",
+        )
     yield Point(
         "The whole population",
         "What the release teaches about people of a kind holds for those of them who are not in it, too.",

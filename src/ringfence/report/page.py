@@ -86,9 +86,9 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
         title = f"{quasi.name}: {percent(marginal.moved)} misplaced"
         drawn.add(_file_name("marginal", place, quasi.name), title, plots.marginal(quasi, marginal, title))
     k = spec.privacy.k or 1
-    largest = max(int(census.weights.max()), int(released.sizes.max()), k)
+    largest = max(int(census.sizes.max()), int(released.sizes.max()), k)
     title = _size_title(released)
-    before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.weights, released.sizes))
+    before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.sizes, released.sizes))
     if not spec.has_rings:
         drawn.add("class-sizes", title, plots.class_sizes(before, after, k, title))
     title = _loss_title(drawn.losses)
@@ -140,7 +140,7 @@ def inline(chart: Chart, title: str) -> Markup:
 
 
 def _size_title(released: Published) -> str:
-    weights = released.census.weights
+    weights = released.census.sizes
     alone = int((weights == 1).sum()) / released.census.rows
     least = int(released.sizes.min())
     before = (
@@ -217,13 +217,13 @@ def render(
             "suppressed": plan.suppressed_rows,
             "published": released.rows,
             "classes": len(released.sizes),
-            "combinations": len(census.weights),
-            "alone": int((census.weights == 1).sum()),
+            "combinations": len(census.sizes),
+            "alone": int((census.sizes == 1).sum()),
             "alone_after": int((released.sizes == 1).sum()),
         },
         groups=_groups(plan, released),
         rings=_rings(plan),
-        failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) else None,
+        failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) and not spec.data.composite else None,
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
         metrics=[(name, value, words.MEANINGS[name]) for name, value in metrics.items() if name not in COUNTS],

@@ -91,8 +91,11 @@ def published(census: Census, plan: GlobalPlan | GroupPlan | RingPlan) -> Publis
 
 
 def others(census: Census) -> list[Sensitive]:
-    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are."""
-    return [part for part in census.sensitive if part.name not in census.names]
+    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are.
+
+    The people are not: whose a row is, is published nowhere.
+    """
+    return [part for part in census.sensitive if part.name not in (*census.names, census.entity)]
 
 
 def _grouped(census: Census, plan: GroupPlan) -> Published:
@@ -127,6 +130,7 @@ def _recoded(census: Census, plan: GlobalPlan) -> Published:
     _, example = np.unique(home, return_index=True)
     gone = {*plan.suppressed}
     fails = np.array([tuple(leaves) in gone for leaves in coarse[example].tolist()], np.bool_)[home]
+    fails |= False if census.lost is None else census.lost
     kept = np.arange(len(coarse)) if plan.masked else np.flatnonzero(~fails)
     masked = fails[kept]
     shown, losses = [], []

@@ -73,7 +73,8 @@ def kept(spec: Spec, verdict: Verdict) -> list[Kept]:
     diversities, closenesses = spec.diversities(), spec.closenesses()
     of_l = _measured(verdict, "l", [(part.of, part.kind, part.c) for part in diversities])
     of_t = _measured(verdict, "t", [(part.of, part.distance) for part in closenesses])
-    lines = [_k(spec, verdict)] if spec.of_role("quasi") and "k" in verdict.measured else []
+    counted = "k" in verdict.measured or "k_rows" in verdict.measured
+    lines = [_k(spec, verdict)] if spec.of_role("quasi") and counted else []
     lines += [_l(part, of_l.get((part.of, part.kind, part.c)), spec) for part in diversities]
     if spec.privacy.p is not None:
         lines.append(_p(spec, spec.privacy.p, verdict.measured.get("p")))
@@ -96,8 +97,10 @@ def _found(letter: str, value: float | None) -> str:
 
 
 def _k(spec: Spec, verdict: Verdict) -> Kept:
-    k = int(verdict.measured["k"])
+    k = int(verdict.measured.get("k", 0))
     asked = "nothing" if spec.privacy.k is None else f"k = {spec.privacy.k:,}"
+    if spec.data.entity is not None:
+        return _people(asked, k, verdict, together=spec.data.composite)
     if spec.has_rings:
         meaning = (
             f"Whoever knows all quasi-identifiers of everybody, and how the release was made, finds {k:,} rows for a"
@@ -113,6 +116,30 @@ def _k(spec: Spec, verdict: Verdict) -> Kept:
             " one."
         )
     return Kept(asked, _found("k", k), meaning)
+
+
+def _people(asked: str, k: int, verdict: Verdict, *, together: bool) -> Kept:
+    if "k" not in verdict.measured:
+        meaning = "How many people are behind each class is not known: a release does not say whose its rows are."
+        return Kept(f"{asked} people", "not judged", meaning)
+    if k <= 1:
+        meaning = "Nobody else has the rows of some people." if together else "Some classes may be of one person alone."
+        return Kept(f"{asked} people", _found("k", k), meaning)
+    if together:
+        meaning = (
+            f"All published rows of a person, taken together, have the same quasi-identifiers as those of at least"
+            f" {some(k - 1, 'other')}. Whoever knows all quasi-identifiers of all rows of a person finds at least"
+            f" {k:,} people that fit, or none, and has no reason to prefer one."
+        )
+        return Kept(f"{asked} people, rows together", f"{_found('k', k)} people", meaning)
+    share = verdict.measured.get("largest_share")
+    most = "" if share is None else f" At most {share:.0%} of the rows of a class are one person's."
+    meaning = (
+        f"Every class has rows of at least {k:,} different people. Whoever knows all quasi-identifiers of a person's"
+        f" row finds rows of at least {k:,} people that fit, or none.{most}"
+    )
+    up_to = f" to {verdict.measured['k_most']}" if "k_most" in verdict.measured else ""
+    return Kept(f"{asked} people", f"{_found('k', k)}{up_to} people", meaning)
 
 
 def _km(spec: Spec, m: int, verdict: Verdict) -> Kept:

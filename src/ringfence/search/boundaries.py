@@ -179,7 +179,7 @@ def _lost(
         nodes = [int(quasi.hierarchy.ceilings[census.codes[some, a]]) for a, quasi in enumerate(census.quasi)]
         lacks = [f"{now.rows[group]} rows, {k} needed"] if now.rows[group] < k else []
         lacks += [
-            f"{count} values of {part.name!r}, {least} needed"
+            f"{count} {'people' if part.name == census.entity else f'values of {part.name!r}'}, {least} needed"
             for part, count, least in zip(census.sensitive, now.values[group].tolist(), least_values, strict=True)
             if count < least
         ]

@@ -1,8 +1,8 @@
 """Frontier: every k at once. What each k costs, and the recoding that costs no more.
 
-A *release* is a node of the level lattice at some k: the classes of fewer than k rows are suppressed, and these are at
-most as many rows as allowed. It dominates another if it promises no less, loses no more, and is better in one of both.
-The front are the releases that none dominates.
+A *release* is a node of the level lattice at some k: the classes of fewer than k rows (or of fewer than k people, where
+these are told apart) are suppressed, and these are at most as many rows as allowed. It dominates another if it promises
+no less, loses no more, and is better in one of both. The front are the releases that none dominates.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from ringfence.kernels.fronts import sweep
 from ringfence.metrics import metric
 from ringfence.models import promise
 from ringfence.search.lattice import SAME, Candidate, level_spaces
-from ringfence.search.ledger import Ledger, refuse_other_losses, walk
+from ringfence.search.ledger import Ledger, people_of, refuse_other_losses, walk
 from ringfence.search.measures import objective
 from ringfence.search.methods import row_limit
 from ringfence.search.progress import Watch
@@ -251,7 +251,8 @@ def _front_of_three(census: Census, spec: Spec, watch: Watch) -> Front:
             complete = False
             break
         watch.tick(None)
-        k = int(classes.weights[: classes.size].min())
+        sizes = classes.weights[: classes.size] if census.people is None else people_of(classes, census.people)
+        k = int(sizes.min())
         if k >= least and models.judge(classes) == 0:
             cost = float(loss.cost(levels, classes))
             found.append(Point(k, cost, 0, classes.size, tuple(levels), third.measure(classes)))

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, prod
 
+import numpy as np
+
 from ringfence.census import Census
 from ringfence.classes import Classes, Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.metrics import Metric
-from ringfence.models import KAnonymity, Promise
+from ringfence.models import KAnonymity, People, Promise
 from ringfence.recoding import Recoding, at_level
 from ringfence.search.progress import SearchResult, Watch
 
@@ -173,13 +175,18 @@ class _LevelSearch:
 def impossible(census: Census, roller: Roller, coarsest: Sequence[int], promise: Promise, limit: int) -> str:
     """Say why no recoding is feasible, and which k would be; `coarsest` are the positions of the coarsest ones."""
     top = roller.roll(roller.finest, roller.fields(list(enumerate(coarsest))), roller.room())
-    sizes = sorted(top.weights[: top.size].tolist())
-    possible, lost = sizes[0], 0
-    for smaller, larger in pairwise(sizes):
-        lost += smaller
+    sizes = rows = top.weights[: top.size]
+    for model in promise.models:
+        if isinstance(model, People):
+            pairs = top.pairs[model.attribute]
+            sizes = np.bincount(pairs.homes[: pairs.size], minlength=top.size)
+    by_size = np.argsort(sizes, kind="stable").tolist()
+    possible, lost = int(sizes[by_size[0]]), 0
+    for smaller, larger in pairwise(by_size):
+        lost += int(rows[smaller])
         if lost > limit:
             break
-        possible = larger
+        possible = int(sizes[larger])
     allowed = f"with at most {limit} of {census.rows} rows suppressed" if limit else "without suppression"
     k = next((model.k for model in promise.models if isinstance(model, KAnonymity)), 1)
     hint = f"; the largest k that is possible is {possible}" if k > possible else ""

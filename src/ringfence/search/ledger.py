@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from ringfence.census import Census, Floats
+from ringfence.census import Census, Floats, Longs
 from ringfence.classes import Classes, Pairs, Roller
 from ringfence.errors import SpecError, listed
 from ringfence.kernels.fronts import (
@@ -45,7 +45,8 @@ class Ledger:
     """What each node of the level lattice costs at every k from `least` on, written down node by node.
 
     `best` has for each k the cheapest release so far that keeps a class of k rows and loses all smaller ones; `judged`
-    has for each node the release with the largest k that it can have. Nodes are numbered in lexicographic order.
+    has for each node the release with the largest k that it can have. Nodes are numbered in lexicographic order. Where
+    the census tells people apart, k counts them, and not rows.
 
     Parameters
     ----------
@@ -62,7 +63,10 @@ class Ledger:
         name, rows = spec.method.metric, census.rows
         kind = {"dm": SIZES, "ce": LABELS}.get(name, CELLS)
         self.census, self.heights, self.spaces = census, census.heights, level_spaces(census)
-        self._terms = Terms(kind, float(rows) if kind == LABELS else 1.0, rows, least, row_limit(spec, rows))
+        self._people = census.people
+        self._terms = Terms(
+            kind, float(rows) if kind == LABELS else 1.0, rows, least, row_limit(spec, rows), census.people is not None
+        )
         self._tallied = hdm_tallies(census) if name == "hdm" else []
         self.roller = Roller(census, self.spaces, self._tallied)
         self._metric = metric(name, spec, census, self.roller, least)
@@ -75,7 +79,8 @@ class Ledger:
         self._target = watched.index(spec.method.target or "") if kind == LABELS else None
         self._labels = 1 if self._target is None else census.sensitive[self._target].hierarchy.leaves
         self._order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
-        self._inner = [] if by_one else self._fitting()
+        self._values = self._target is not None or self._people is not None
+        self._inner = [] if by_one or self._people is not None else self._fitting()
         self._outer = self._order[: len(self._order) - len(self._inner)]
         self._make_room()
 
@@ -97,7 +102,7 @@ class Ledger:
 
     def fill(self, watch: Watch) -> bool:
         """Judge every node; return whether there was time for all."""
-        for levels, classes in walk(self.roller, self._outer, values=self._target is not None):
+        for levels, classes in walk(self.roller, self._outer, values=self._values):
             if watch.expired():
                 return False
             watch.nodes += self._judge(levels, classes) - 1
@@ -106,7 +111,7 @@ class Ledger:
 
     def look_up(self, levels: Sequence[int]) -> int:
         """Judge a single node; return its number."""
-        roll = self.roller.roll_sizes if self._target is None else self.roller.roll
+        roll = self.roller.roll if self._values else self.roller.roll_sizes
         self._judge(levels, roll(self.roller.finest, self.roller.fields(list(enumerate(levels))), self._table))
         return self.number(levels)
 
@@ -123,8 +128,9 @@ class Ledger:
             add_up_spares(classes.keys, classes.weights, tallies, size, fields, self._per_leaf.numbers(), self._spares)
             loss, spares = self._metric.floor(levels, classes), self._spares[:size]
         pairs = self._no_pairs if self._target is None else classes.pairs[self._target]
+        sizes = classes.weights[:size] if self._people is None else people_of(classes, self._people)
         entries = Entries(
-            contexts[:size], self._cells[:size], classes.weights[:size], spares,
+            contexts[:size], self._cells[:size], classes.weights[:size], sizes, spares,
             pairs.homes[: pairs.size], pairs.values[: pairs.size], pairs.weights[: pairs.size], self._labels,
         )  # fmt: skip
         number = self.number(levels)
@@ -160,6 +166,7 @@ class Ledger:
             tops=np.zeros(0 if self._target is None else places, np.int64),
             counts=np.zeros(0 if self._target is None else places * self._labels, np.int64),
             rows_at=np.zeros(rows + 1, np.int64),
+            classes_at=np.zeros(rows + 1, np.int64),
             spare_at=np.zeros(rows + 1),
         )
         self.best = Best(
@@ -204,6 +211,12 @@ class Ledger:
             # At level 0 no cell loses anything, so outer and inner levels can be accounted for apart.
             inner.losses[z] = self._metric.floor(levels, self.roller.finest) if self._savings else 0.0
         return inner
+
+
+def people_of(classes: Classes, attribute: int) -> Longs:
+    """Return how many different people each class has, `attribute` being theirs among the sensitive ones."""
+    pairs = classes.pairs[attribute]
+    return np.bincount(pairs.homes[: pairs.size], minlength=classes.size)
 
 
 def refuse_other_losses(spec: Spec) -> None:

@@ -144,6 +144,8 @@ class Annealer:
         asked = line.asked
         self._line, self._space, self._homes = line, space, homes
         self._usual = max(asked.k, int(asked.least.max(initial=1)))
+        if asked.census.people is not None:  # k people have more rows than k
+            self._usual = max(self._usual, int(np.median(np.bincount(homes))))
         capacity = 2 * self._usual - 1
         average = line.loss(space, homes) / len(homes)
         self._asked = kernels.Asked(asked.k, asked.least, SIZE_WEIGHT * average / self._usual)

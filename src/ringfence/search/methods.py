@@ -25,7 +25,9 @@ from ringfence.recoding import Recoding, at_level
 from ringfence.ring_plan import RingPlan
 from ringfence.search import auto
 from ringfence.search.anatomy import anatomize
+from ringfence.search.by_rows import starts_by_rows
 from ringfence.search.cluster import cluster, diversity_weights
+from ringfence.search.composites import Composed, compose, search_composites
 from ringfence.search.hilbert import hilbert
 from ringfence.search.items import BasketDecision
 from ringfence.search.lattice import level_spaces, search_levels
@@ -38,6 +40,9 @@ from ringfence.search.ring import Rings, cover_slots, ring_plan, rings_by_quasi_
 from ringfence.search.ring_diversity import ring_width, rings_as_printed, rings_of_different_values
 from ringfence.spaces import Space
 from ringfence.spec import Diversity, Spec
+
+MOST = 2**31 - 1
+"""More people than this are not told apart: their numbers have 32 bits."""
 
 Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
 
@@ -53,6 +58,8 @@ class Decision:
     search: SearchResult | None
     metrics: dict[str, float]
     basket: BasketDecision | None = None
+    composed: Composed | None = None
+    """Whose rows are suppressed, where those of a person stay together."""
 
     def with_baskets(self, basket: BasketDecision) -> "Decision":
         """Return the decision on rows together with that on their baskets."""
@@ -78,6 +85,10 @@ def decide(census: Census, spec: Spec, watch: Watch) -> Decision:
 
 def _optimal(census: Census, spec: Spec, watch: Watch) -> Decision:
     """The cheapest recoding of a scheme, proven."""
+    if spec.data.composite:
+        limit = row_limit(spec, census.rows)
+        levels, result = search_composites(census, spec, limit=limit, watch=watch)
+        return composite_decision(census, spec, levels, result)
     return best_recodings(census, spec, watch)[0]
 
 
@@ -108,12 +119,28 @@ def best_recodings(
     if spec.method.search == "auto" and additive and terms.applies(census) and auto.has_program(spaces):
         node, result = auto.search(census, spaces, roller, loss, terms, watch, start)
     else:
+        starts = [tuple(space.position(state) for space, state in zip(spaces, start, strict=True))] if start else []
+        if spec.method.search == "auto" and additive and census.people is not None and auto.has_program(spaces):
+            starts += starts_by_rows(census, spec, spaces, judged(roller, models, limit), limit, watch)
         up = climbs(spaces, spec)
-        node, result = search_partitions(census, spaces, roller, models, loss, limit=limit, watch=watch, up=up)
+        node, result = search_partitions(
+            census, spaces, roller, models, loss, limit=limit, watch=watch, up=up, starts=starts
+        )
     placed = list(zip(spaces, node, strict=True))
     reached = [space.level(position) for space, position in placed]
     decision = decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
     return decision, tuple(space.state(position) for space, position in placed)
+
+
+def judged(roller: Roller, models: Promise, limit: int) -> Callable[[tuple[int, ...]], bool]:
+    """Return what says of a node whether it holds with so many rows suppressed."""
+    room = roller.room()
+
+    def holds(node: tuple[int, ...]) -> bool:
+        classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), room)
+        return models.judge(classes) <= min(limit, roller.census.rows - 1)
+
+    return holds
 
 
 def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG001
@@ -123,14 +150,39 @@ def _levels(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG0
         if chosen.get(name, 0) > height:
             raise SpecError(f"method.levels.{name} = {chosen[name]} is above the hierarchy; allowed: 0 to {height}")
     levels = [chosen.get(name, 0) for name in census.names]
+    if spec.data.composite:
+        return composite_decision(census, spec, levels, None)
     recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(census.quasi, levels, strict=True)]
     return decision_for(census, spec, promise(spec, census), levels, recodings, None)
+
+
+def composite_decision(census: Census, spec: Spec, levels: Sequence[int], result: SearchResult | None) -> Decision:
+    """Publish at some levels all rows of the people whose records enough others share."""
+    recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(census.quasi, levels, strict=True)]
+    composed, limit = compose(census, spec, recodings), row_limit(spec, census.rows)
+    if composed.suppressed > limit or composed.suppressed == census.rows:
+        raise Unsatisfiable(
+            f"for all rows of a person together to be those of k = {spec.privacy.k} people at these levels,"
+            f" {composed.suppressed} of {census.rows} rows would have to be suppressed, and at most"
+            f" {min(limit, census.rows - 1)} may be"
+        )
+    plan = GlobalPlan(
+        columns={q.name: column_plan(j, r) for q, j, r in zip(census.quasi, levels, recodings, strict=True)},
+        suppressed=(),
+        suppressed_rows=composed.suppressed,
+        masked=False,
+        complete=tuple(_complete_columns(census, spec)),
+        spec=self_contained(spec).dumps(),
+    )
+    return Decision(plan, result, composed.metrics, composed=composed)
 
 
 def _cluster(census: Census, spec: Spec, watch: Watch) -> Decision:
     """Clusters of rows within boundaries, with p different values of every sensitive attribute."""
     least = [least_values(spec, part.name) for part in census.sensitive]
-    given = [spec.attributes[part.name].diversity_weight for part in census.sensitive]
+    given = [
+        None if part.name == census.entity else spec.attributes[part.name].diversity_weight for part in census.sensitive
+    ]
     found = cluster(
         census,
         k=spec.privacy.k or 1,
@@ -289,7 +341,9 @@ def _anatomy(census: Census, spec: Spec, watch: Watch) -> Decision:  # noqa: ARG
 
 
 def least_values(spec: Spec, name: str) -> int:
-    """Return how many different values of a sensitive attribute a class must have."""
+    """Return how many different values of a sensitive attribute a class must have; of the people, k."""
+    if name == spec.data.entity:
+        return min(spec.privacy.k or 1, MOST)
     asked = [int(part.value) for part in spec.diversities() if part.of == name]
     return max([1, *asked, *([spec.privacy.p] if spec.privacy.p and name in spec.of_role("sensitive") else [])])
 

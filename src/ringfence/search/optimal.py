@@ -11,7 +11,7 @@ plus `gain` at C (`metrics`), and what a monotone model makes C suppress, all of
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import inf, prod
@@ -111,11 +111,12 @@ def search_partitions(
     watch: Watch,
     up: bool,
     techniques: Techniques = ALL_TECHNIQUES,
+    starts: Iterable[Node] = (),
 ) -> tuple[Node, SearchResult]:
     """Return the cheapest node that keeps `promise`, one recoding of each space, and the proof's figures.
 
     `limit` is the number of rows that may be suppressed, `up` says which way to search. On a time limit the best node
-    so far is returned, with the smallest bound of those left open.
+    so far is returned, with the smallest bound of those left open. `starts` are nodes that may be good ones.
 
     Li and Li: Towards optimal k-anonymization. Data and Knowledge Engineering 65, 2008, sections 3 and 4; top-down
     after Bayardo and Agrawal: Data Privacy through Optimal k-Anonymization. ICDE 2005. The second end of each node is
@@ -123,6 +124,7 @@ def search_partitions(
     """
     search = _Search(census, spaces, roller, promise, metric, limit, watch, up, techniques)
     try:
+        search.look_at(starts)
         search.run()
     except KeyboardInterrupt:  # the user has had enough: what there is will do
         if search.best is None:
@@ -168,6 +170,11 @@ class _Search:
         self.queue: list[_Entry] = []
         self.numbers = count()
         self.base, self.near, self.far = roller.room(), roller.room(), roller.room()
+
+    def look_at(self, starts: Iterable[Node]) -> None:
+        """Judge some nodes, and keep the best."""
+        for node in starts:
+            self._consider(node, self.roller.roll(self.roller.finest, self._fields(node), self.near))
 
     def run(self) -> None:
         """Search until nothing is left that could be better, or the time is up."""
