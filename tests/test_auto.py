@@ -19,6 +19,7 @@ from ringfence.kernels import boxes as kernels
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.models import promise
 from ringfence.search import auto
+from ringfence.search.answers import Answers
 from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Box, Boxes
 from ringfence.search.merging import Terms
@@ -119,6 +120,19 @@ def test_no_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Workshop, data
         node = [space.position(part) for space, part in zip(shop.spaces, exact, strict=True)]
         # To suppress everything may cost as little, and is no release.
         assert shop.cost(node) in (inf, pytest.approx(bound, rel=1e-9, abs=1e-9))
+
+
+@given(shop=workshops())
+def test_kicked_partitions_are_of_the_space(shop: Workshop) -> None:
+    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    for a, space in enumerate(shop.spaces):
+        every, state = {*members(answers.boxes[a], answers.boxes[a].root)}, space.state(space.coarsest)
+        met = set()
+        for _ in range(60):
+            state = answers._kicked(a, state)
+            met.add(state)
+        assert met <= every
+        assert len(every) <= 2 or len(met) > 1
 
 
 class Impatient(Watch):

@@ -140,12 +140,12 @@ def _tree(builder: _Builder, walk: Partitions) -> Callable[[Floats], tuple[float
             cost, blocks = way(costs, alone)
             best.append(cost)
             state.append(blocks)
-        return best[-1], _completed(walk, state)
+        return best[-1], completed(walk, state)
 
     return solve
 
 
-def _completed(walk: Partitions, state: list[tuple[int, ...]]) -> State:
+def completed(walk: Partitions, state: list[tuple[int, ...]]) -> State:
     """Return the state in which everything below a child that is merged with others is one block."""
     for i in range(len(state) - 1, -1, -1):
         for child, block in zip(walk.branches[i].children, state[i], strict=True):
