@@ -232,7 +232,7 @@ def test_the_attributes_that_decide_most_are_eliminated() -> None:
     def pair(**schemes: str) -> tuple[int, int] | None:
         attributes = {name: {"role": "quasi", "scheme": schemes[name]} for name in sizes}
         shop = Workshop(Case(table, Spec(attributes=attributes)), [*schemes.values()], {"k": 3}, {"metric": "dm"})
-        return nested(shop.spaces, shop.terms)
+        return nested(shop.census, shop.spaces, shop.terms)
 
     assert pair(few="ordered", many="ordered", most="ordered", plain="set") == (1, 2)
     assert pair(few="set", many="set", most="ordered", plain="set") == (0, 2)  # nine values have 511 sets: too many

@@ -36,7 +36,7 @@ def search(
 ) -> tuple[Node, SearchResult]:
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = Answers(census, spaces, roller, metric, terms, watch)
-    together = nested(spaces, terms)
+    together = nested(census, spaces, terms)
     relaxation = Nest(census, spaces, *together, terms) if together else Alone(answers.bounders[alone(spaces)])
     proof = Proof(relaxation, answers, watch)
     proven = False

@@ -24,6 +24,9 @@ from ringfence.spaces import Space
 MOST_BOXES = 1 << 17
 """Two attributes with more boxes than this cost more to eliminate than it gains."""
 
+MOST_COUNTS = 1 << 25
+"""Rows of data are counted by context and cell, in 8 bytes each; with more counts than this, they would fill memory."""
+
 LARGEST_SET = 8
 """Sets of more values have too many blocks to look at for every node."""
 
@@ -149,7 +152,7 @@ class Nest(Merger):
         return {self.outer: (outer,), self.inner: (tuple(np.cumsum([0, *cuts.astype(int)]).tolist()),)}
 
 
-def nested(spaces: Sequence[Space], terms: Terms) -> tuple[int, int] | None:
+def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> tuple[int, int] | None:
     """Return which attributes to eliminate together, outer and inner, if there are such.
 
     The inner one has the most values, the outer one those that tell most (the largest entropy): what they have to
@@ -164,9 +167,14 @@ def nested(spaces: Sequence[Space], terms: Terms) -> tuple[int, int] | None:
     )
     if inner is None:
         return None
-    runs = spaces[inner].quasi.occurring * (spaces[inner].quasi.occurring + 1) // 2
+    inners = spaces[inner].quasi.occurring
+    runs, room = inners * (inners + 1) // 2, MOST_COUNTS // (inners * len(census.codes))
     outer = max(
-        (a for a, space in enumerate(spaces) if a != inner and 0 < _blocks(space) * runs <= MOST_BOXES),
+        (
+            a
+            for a, space in enumerate(spaces)
+            if a != inner and 0 < _blocks(space) * runs <= MOST_BOXES and space.quasi.occurring <= room
+        ),
         key=lambda a: (_entropy(spaces[a]), -a),
         default=None,
     )
