@@ -35,16 +35,16 @@ CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
 SELDOM = 8
 """Every how many kicks large programs take part, too."""
 
-HARD = 4
+HARD = 7
 """Every how many kicks it is a hard one."""
 
 IDLE = 5
 """First answers are kicked until so many kicks for each attribute have gained nothing."""
 
-RETURN = 25
+RETURN = 50
 """After so many kicks without gain, it goes on from the best answer."""
 
-WORSE = 1.01
+WORSE = 1.1
 """An answer that costs up to so many times as much as the one before is gone on from."""
 
 
