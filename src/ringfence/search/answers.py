@@ -38,9 +38,6 @@ SELDOM = 8
 HARD = 7
 """Every how many kicks it is a hard one."""
 
-IDLE = 5
-"""First answers are kicked until so many kicks for each attribute have gained nothing."""
-
 RETURN = 50
 """After so many kicks without gain, it goes on from the best answer."""
 
@@ -89,14 +86,17 @@ class Answers:
         return inf if self.best is None else self.best.cost * (1 - SLACK)
 
     def begin(self, start: Sequence[Any]) -> None:
-        """Improve some starts, that which was given first; then kick until that gains nothing more."""
+        """Improve some starts, that which was given first; then kick until that gains nothing more.
+
+        That is said after as many idle kicks as there are pairs of attributes: so many ways to be stuck.
+        """
         starts = [list(start)] if start else []
         for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
             starts.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
         for states in starts:
             self.consider(states)
             self._go_on_from(self._improved(states), states)
-        while self.idle < IDLE * len(self.spaces) and self._here[1] and not self.watch.expired():
+        while self.idle < len(self.spaces) ** 2 and self._here[1] and not self.watch.expired():
             self.kick()
 
     def kick(self) -> None:

@@ -155,14 +155,13 @@ class Nest(Merger):
 def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> tuple[int, int] | None:
     """Return which attributes to eliminate together, outer and inner, if there are such.
 
-    The inner one has the most values, the outer one those that tell most (the largest entropy): what they have to
-    decide between them needs no search.
+    They are those whose values tell most (the largest entropy): what they have to decide between them needs no search.
     """
     if not terms.squares or not terms.counts_only:
         return None
     inner = max(
         (a for a, space in enumerate(spaces) if _rule(space) is RUNS),
-        key=lambda a: (spaces[a].quasi.occurring, -a),
+        key=lambda a: (_entropy(spaces[a]), -a),
         default=None,
     )
     if inner is None:

@@ -135,7 +135,7 @@ class Proof:
                     return False
                 if number >= due:
                     self.answers.kick()
-                    due = number + BESIDE + self.answers.idle // 4
+                    due = number + BESIDE + self.answers.idle // 2
         raise AssertionError("unreachable: numbers do not end")
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
