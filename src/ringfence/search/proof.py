@@ -35,7 +35,7 @@ WORTH_A_THREAD = 200_000
 """Probes with fewer steps of work are done one after the other."""
 
 BESIDE = 16
-"""After so many nodes, a better answer is looked for; the more seldom, the longer none was found."""
+"""After so many nodes, a better answer is looked for; after up to twice as many, the longer none was found."""
 
 
 class Relaxation(Protocol):
@@ -135,7 +135,7 @@ class Proof:
                     return False
                 if number >= due:
                     self.answers.kick()
-                    due = number + BESIDE + self.answers.idle // 2
+                    due = number + BESIDE + min(self.answers.idle, BESIDE)
         raise AssertionError("unreachable: numbers do not end")
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
