@@ -14,8 +14,11 @@ from tables import Case
 from test_auto import Workshop, members
 
 from ringfence.kernels import nests as kernels
+from ringfence.search.answers import Answers
 from ringfence.search.boxes import UNDECIDED, Boxes
 from ringfence.search.nests import Blocks, Lead, Nest, _all_runs, _all_sets, nested
+from ringfence.search.progress import Watch
+from ringfence.search.proof import Proof
 from ringfence.spec import Spec
 
 Cuts = tuple[int, ...]
@@ -222,6 +225,37 @@ def _assert_kept(nest: Nest, lead: Lead, wanted: list[Any]) -> None:
         for block in {*blocks}:
             values = [place[value] for value in range(len(blocks)) if blocks[value] == block]
             assert tuple(sorted(values)) in names
+
+
+@pytest.mark.parametrize(
+    "schemes", [("ordered",), ("set",), ("ordered", "set", "set"), ("ordered", "ordered", "set"), ("set", "set", "set")]
+)
+@pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.1)])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_search_finds_the_cheapest_of_all_recodings(
+    schemes: tuple[str, ...], k: int, suppression: float, seed: int
+) -> None:
+    """From the second best answer on: two attributes that are nested, or two besides that are decided step by step."""
+    rng = np.random.default_rng(seed)
+    most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
+    rows = np.minimum(rng.geometric(0.8 / len(most), (120, len(most))) - 1, most)
+    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(len(most))})
+    every_scheme = ("ordered", *schemes)
+    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(every_scheme)}
+    case, method = Case(table, Spec(attributes=attributes)), {"metric": "dm", "suppression": suppression}
+    shop = Workshop(case, every_scheme, {"k": k}, method)
+    kinds = [Boxes(space) for space in shop.spaces]
+    costs = {
+        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
+    }
+    cheapest = min(costs.values())
+    pair = nested(shop.census, shop.spaces, shop.terms)
+    assert pair is not None
+    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers.consider(min((cost, states) for states, cost in costs.items() if cost > cheapest)[1])
+    assert Proof(Nest(shop.census, shop.spaces, *pair, shop.terms), answers, Watch()).run()
+    assert (answers.best.cost if answers.best else inf) == pytest.approx(cheapest)
 
 
 def test_the_attributes_that_decide_most_are_eliminated() -> None:

@@ -127,7 +127,8 @@ class Nest(Merger):
         )  # fmt: skip
         if thorough and cost < target and not agree:
             blocks = blocks.only(through < target)
-        states = self._states(chosen, cuts[0]) if agree else None
+        settled = cost < target and not (lead.joints == UNDECIDED).any()  # nothing is left to disagree on
+        states = self._states(chosen, lead.joints if settled else cuts[0]) if agree or settled else None
         return Bound(cost, states, Lead(blocks, prices, lead.joints), self._weights @ cuts / self._weights.sum())
 
     def split(self, bound: Bound) -> list[Lead]:
@@ -144,7 +145,7 @@ class Nest(Merger):
             parts.append(replace(bound.lead, joints=joints))
         return parts
 
-    def _states(self, chosen: Longs, cuts: Floats) -> dict[int, Any]:
+    def _states(self, chosen: Longs, cuts: Floats | npt.NDArray[np.int8]) -> dict[int, Any]:
         block_of = dict(zip(self._values[0], chosen.tolist(), strict=True))
         walk = self.spaces[self.outer].walk
         assert isinstance(walk, Partitions), "nests are of such attributes"
