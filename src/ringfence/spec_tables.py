@@ -442,7 +442,8 @@ class Method(Part):
         """How groups are published: as given, else as nodes for `cluster`, ranges for `mondrian`, sets for the rest."""
         if self.representation is not None:
             return self.representation
-        return {"cluster": "hierarchy", "mondrian": "range"}.get(self.name, "set")  # type: ignore[return-value]
+        own: dict[str, Literal["set", "range", "hierarchy"]] = {"cluster": "hierarchy", "mondrian": "range"}
+        return own.get(self.name, "set")
 
     @model_validator(mode="after")
     def _levels_for_levels(self) -> Self:
