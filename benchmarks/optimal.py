@@ -71,7 +71,7 @@ class Question:
         watch = Watch(patience)
         answers = Answers(self.census, self.spaces, self.roller, self.metric, self.terms, watch)
         answers.begin(())
-        proven = Proof(Alone(answers.bounders[alone(self.spaces)]), answers, watch).run()
+        proven = Proof(Alone(answers.bounder(alone(self.spaces))), answers, watch).run()
         return watch.seconds if proven else None
 
 

@@ -14,9 +14,10 @@ from tables import Case
 from test_auto import Workshop, members
 
 from ringfence.kernels import nests as kernels
+from ringfence.search import nests
 from ringfence.search.answers import Answers
 from ringfence.search.boxes import UNDECIDED, Boxes
-from ringfence.search.nests import Blocks, Lead, Nest, _all_runs, _all_sets, nested
+from ringfence.search.nests import Blocks, Lead, Nest, nested
 from ringfence.search.progress import Watch
 from ringfence.search.proof import Proof
 from ringfence.spec import Spec
@@ -52,8 +53,8 @@ def run_of(size: int, first: int, last: int) -> int:
 def problems(draw: st.DrawFn) -> tuple[Blocks, bool, Any, Any, Any]:
     """Draw blocks, the cost of every box, joints that may be decided, and prices that add up to nothing."""
     sets, outers, inners = draw(st.booleans()), draw(st.integers(2, 4)), draw(st.integers(2, 4))
-    blocks = _all_sets(outers) if sets else _all_runs(outers)
-    shape = (len(blocks.steps), inners * (inners + 1) // 2)
+    blocks = Blocks.sets(outers) if sets else Blocks.runs(outers)
+    shape = (len(blocks.parts), inners * (inners + 1) // 2)
     size = shape[0] * shape[1]
     costs = np.array(draw(st.lists(st.integers(0, 60), min_size=size, max_size=size)), float).reshape(shape)
     joints = np.array(draw(st.lists(st.sampled_from([0, 1, 2, 2]), min_size=inners - 1, max_size=inners - 1)), np.int8)
@@ -66,8 +67,8 @@ def problems(draw: st.DrawFn) -> tuple[Blocks, bool, Any, Any, Any]:
 
 def recodings(blocks: Blocks, sets: bool, costs: Any, joints: Any) -> Iterator[tuple[float, tuple[int, ...], Cuts]]:
     """What every recoding costs in which all blocks agree: its cost, its blocks, its cuts."""
-    outers, inners = int(blocks.steps[:, 1].max()) + 1, len(joints) + 1
-    known = {members_of(blocks, block): block for block in range(len(blocks.steps))}
+    outers, inners = blocks.size, len(joints) + 1
+    known = {members_of(blocks, block): block for block in range(len(blocks.parts))}
     for parts in partitions(outers, sets=sets):
         for cuts in itertools.product((0, 1), repeat=inners - 1):
             if any(joint in (0, 1) and joint != cut for joint, cut in zip(joints.tolist(), cuts, strict=True)):
@@ -87,9 +88,9 @@ def test_prices_never_lift_the_bound_above_the_cheapest_recoding(
     every = list(recodings(blocks, sets, costs, joints))
     cheapest = min(cost for cost, _, _ in every)
     chosen, cuts = np.full(outers, -1), np.zeros_like(prices)
-    weights, through = np.arange(1.0, outers + 1), np.empty(len(blocks.steps))
+    weights, through = np.arange(1.0, outers + 1), np.empty(len(blocks.parts))
     bound, agree = kernels.ascend(
-        costs, blocks.steps, blocks.masks, blocks.firsts, blocks.ends, joints, weights, prices, target, rounds,
+        costs, blocks.parts, blocks.masks, blocks.ends, joints, weights, prices, target, rounds,
         chosen, cuts, through,
     )  # fmt: skip
     assert bound <= cheapest * (1 + 1e-9) + 1e-9
@@ -106,37 +107,65 @@ def test_without_prices_every_block_chooses_for_itself(problem: tuple[Any, ...])
     blocks, sets, costs, joints, prices = problem
     outers, inners = prices.shape[0], len(joints) + 1
     alone = []
-    for block in range(len(blocks.steps)):
-        one = Blocks(np.array([[0, 0]]), blocks.masks[:0], blocks.firsts[:0], np.array([[0, 1]]))
+    for block in range(len(blocks.parts)):
+        one = Blocks.runs(1)
         alone.append(min(cost for cost, _, _ in recodings(one, False, costs[block : block + 1], joints)))
         best, before = np.empty(inners + 1), np.zeros(inners + 1, np.int64)
         assert kernels.cheapest_path(costs[block], np.zeros(inners - 1), joints, best, before) == alone[-1]
-    known = {members_of(blocks, block): block for block in range(len(blocks.steps))}
+    known = {members_of(blocks, block): block for block in range(len(blocks.parts))}
     covers = [tuple(known[part] for part in parts) for parts in partitions(outers, sets=sets)]
-    chosen, through = np.full(outers, -1), np.empty(len(blocks.steps))
+    chosen, through = np.full(outers, -1), np.empty(len(blocks.parts))
     bound = kernels.cover(
-        costs, blocks.steps, blocks.masks, blocks.firsts, blocks.ends, joints, np.zeros_like(prices), chosen, through
+        costs, blocks.parts, blocks.masks, blocks.ends, joints, np.zeros_like(prices), chosen, through
     )
     assert bound == min(sum(alone[block] for block in cover) for cover in covers)
     assert sum(alone[block] for block in {*chosen.tolist()}) == bound
-    for block in range(len(blocks.steps)):
+    for block in range(len(blocks.parts)):
         assert through[block] == min(sum(alone[b] for b in cover) for cover in covers if block in cover)
 
 
-@given(problem=problems(), data=st.data())
-def test_blocks_that_are_left_keep_what_they_are_built_from(problem: tuple[Any, ...], data: st.DataObject) -> None:
-    blocks, _, costs, _, prices = problem
-    live = np.array(data.draw(st.lists(st.booleans(), min_size=len(costs), max_size=len(costs))))
-    left = blocks.only(live)
-    names = [members_of(left, block) for block in range(len(left.steps))]
-    built: dict[int, tuple[int, ...]] = {}
-    for (depth, value), name in zip(left.steps.tolist(), names, strict=True):
-        built[depth] = (*(built[depth - 1] if depth else ()), value)
-        assert tuple(sorted(built[depth])) == name
-    assert {members_of(blocks, block) for block in np.flatnonzero(live).tolist()} <= {*names}
-    for value in range(prices.shape[0]) if len(left.firsts) else []:
-        group = names[left.firsts[value] : left.firsts[value + 1]]
-        assert all(min(name) == value for name in group)
+@given(data=st.data(), size=st.integers(1, 6))
+def test_covers_by_some_sets_are_the_cheapest_of_all(data: st.DataObject, size: int) -> None:
+    """By few sets, which are looked through, and by many, which are looked up."""
+    live = np.array(data.draw(st.lists(st.booleans(), min_size=(1 << size) - 1, max_size=(1 << size) - 1)))
+    blocks = Blocks.sets(size).only(live)
+    assert {members_of(blocks, b) for b in range(len(blocks.parts))} == {
+        members_of(Blocks.sets(size), b) for b in np.flatnonzero(live).tolist()
+    }
+    amount = len(blocks.parts)
+    costs = np.array(data.draw(st.lists(st.integers(0, 60), min_size=amount, max_size=amount)), float)
+    known = {members_of(blocks, b): b for b in range(amount)}
+    covers = [
+        tuple(known[part] for part in parts) for parts in partitions(size, sets=True) if all(p in known for p in parts)
+    ]
+    chosen, through = np.full(size, -1), np.empty(amount)
+    found = kernels.cover_sets(blocks.masks, costs, size, chosen, through)
+    assert found == min((sum(costs[b] for b in cover) for cover in covers), default=inf)
+    if covers:
+        assert tuple(sorted({*chosen.tolist()})) in {tuple(sorted(cover)) for cover in covers}
+        assert all(value in members_of(blocks, b) for value, b in enumerate(chosen.tolist()))
+    for b in range(amount):
+        assert through[b] == min((sum(costs[c] for c in cover) for cover in covers if b in cover), default=inf)
+
+
+@given(data=st.data(), size=st.integers(1, 6))
+def test_sets_grow_by_one_value_with_or_without_it(data: st.DataObject, size: int) -> None:
+    live = np.array(data.draw(st.lists(st.booleans(), min_size=(1 << size) - 1, max_size=(1 << size) - 1)))
+    blocks = Blocks.sets(size).only(live)
+    before = {members_of(blocks, b) for b in range(len(blocks.parts))}
+    grown = blocks.grown()
+    after = [members_of(grown, b) for b in range(len(grown.parts))]
+    assert {*after} == before | {(*block, size) for block in before} | {(size,)}
+    assert len({*after}) == len(after)
+
+
+@given(data=st.data(), size=st.integers(1, 6), sets=st.booleans())
+def test_the_sum_over_a_block_is_that_of_its_two_parts(data: st.DataObject, size: int, sets: bool) -> None:
+    values = np.array(data.draw(st.lists(st.integers(-9, 9), min_size=2 * size, max_size=2 * size)), float)
+    values = values.reshape(size, 2)
+    blocks, sums = Blocks.sets(size) if sets else Blocks.runs(size), kernels.partial_sums(values, not sets)
+    for block, (one, two) in enumerate(blocks.parts.tolist()):
+        assert np.array_equal(sums[one] + sums[two], values[list(members_of(blocks, block))].sum(axis=0))
 
 
 @given(data=st.data(), k=st.integers(1, 9), penalty=st.sampled_from([40.0, inf]), sets=st.booleans())
@@ -147,16 +176,22 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
     counts = counts.reshape(outers, inners, classes)
     group = np.array(data.draw(st.lists(st.integers(0, 1), min_size=classes, max_size=classes)))
     covers = np.stack([counts[:, :, group == g].sum(axis=2) for g in (0, 1)], axis=2)
-    blocks = _all_sets(outers) if sets else _all_runs(outers)
-    costs = np.empty((len(blocks.steps), inners * (inners + 1) // 2))
-    kernels.box_costs(counts, covers, group, classes, blocks.steps, float(k), penalty, costs)
-    for block in range(len(blocks.steps)):
+    blocks = Blocks.sets(outers) if sets else Blocks.runs(outers)
+    costs = np.empty((len(blocks.parts), inners * (inners + 1) // 2))
+    beyond = np.array(data.draw(st.lists(st.integers(0, 3), min_size=2 * inners, max_size=2 * inners)), float)
+    beyond = beyond.reshape(inners, 2)
+    parts = [
+        kernels.partial_sums(part.reshape(outers, -1), not sets).reshape(-1, *part.shape[1:])
+        for part in (counts, covers)
+    ]
+    kernels.box_costs(parts[0], parts[1], beyond, group, classes, blocks.parts, float(k), penalty, costs)
+    for block in range(len(blocks.parts)):
         values = list(members_of(blocks, block))
         for first, last in itertools.combinations_with_replacement(range(inners), 2):
             expected = 0.0
             for c in range(classes):
                 number = counts[values, first : last + 1, c].sum()
-                reach = covers[values, first : last + 1, group[c]].sum()
+                reach = covers[values, first : last + 1, group[c]].sum() + beyond[first : last + 1, group[c]].sum()
                 expected += 0.0 if number == 0 else number * (penalty if reach < k else max(number, k))
             assert costs[block, run_of(inners, first, last)] == expected
 
@@ -164,10 +199,13 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
 @pytest.mark.parametrize("schemes", list(itertools.product(("ordered", "set"), repeat=2)))
 @pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.2)])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("first", [1, nests.FIRST])
 def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
-    schemes: tuple[str, ...], k: int, suppression: float, seed: int
+    schemes: tuple[str, ...], k: int, suppression: float, seed: int, first: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every node of a random way down is compared with the cheapest recoding in it, with the prices met on the way."""
+    monkeypatch.setattr(nests, "FIRST", first)
+    monkeypatch.setattr(nests, "FEW", 2 if first == 1 else nests.FEW)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
     table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(3)})
@@ -219,12 +257,34 @@ def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
 
 def _assert_kept(nest: Nest, lead: Lead, wanted: list[Any]) -> None:
     """No block of a recoding that is cheaper than the target may be ruled out."""
-    names = {members_of(lead.blocks, block) for block in range(len(lead.blocks.steps))}
+    names = {members_of(lead.blocks, block) for block in range(len(lead.blocks.parts))}
     place = {value: number for number, value in enumerate(nest._values[0])}
+    taken = lead.blocks.size
     for (blocks,) in wanted:
         for block in {*blocks}:
             values = [place[value] for value in range(len(blocks)) if blocks[value] == block]
-            assert tuple(sorted(values)) in names
+            assert (name := tuple(sorted(value for value in values if value < taken))) in names or not name
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_values_that_are_not_taken_in_cost_what_they_cost_alone(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing needs to be merged, the bound is what the finest recoding costs, and rules nothing of it out."""
+    monkeypatch.setattr(nests, "FIRST", first)
+    monkeypatch.setattr(nests, "FEW", 0)
+    cells = list(itertools.product("abc", "wxyz", "01"))
+    people = [cell for number, cell in enumerate(cells) for _ in range(3 + number % 4)]
+    table = pa.table({f"q{a}": [cell[a] for cell in people] for a in range(3)})
+    schemes = ("ordered", "set", "ordered")
+    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(schemes)}
+    shop = Workshop(Case(table, Spec(attributes=attributes)), schemes, {"k": 3}, {"metric": "dm"})
+    nest = Nest(shop.census, shop.spaces, 1, 0, shop.terms)
+    root, finest = Boxes(shop.spaces[2]).root, sum((3 + number % 4) ** 2 for number in range(len(cells)))
+    found = nest.bound([root], nest.narrowed([root]), nest.start, finest + 1, True)
+    assert found.cost == pytest.approx(finest)
+    assert found.lead.blocks.size == first
+    assert {(value,) for value in range(first)} <= {
+        members_of(found.lead.blocks, b) for b in range(len(found.lead.blocks.parts))
+    }
 
 
 @pytest.mark.parametrize(
@@ -233,9 +293,11 @@ def _assert_kept(nest: Nest, lead: Lead, wanted: list[Any]) -> None:
 @pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.1)])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_search_finds_the_cheapest_of_all_recodings(
-    schemes: tuple[str, ...], k: int, suppression: float, seed: int
+    schemes: tuple[str, ...], k: int, suppression: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the second best answer on: two attributes that are nested, or two besides that are decided step by step."""
+    monkeypatch.setattr(nests, "FIRST", 1 + seed % 3)
+    monkeypatch.setattr(nests, "FEW", 1 << seed)
     rng = np.random.default_rng(seed)
     most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
     rows = np.minimum(rng.geometric(0.8 / len(most), (120, len(most))) - 1, most)
@@ -269,5 +331,5 @@ def test_the_attributes_that_decide_most_are_eliminated() -> None:
         return nested(shop.census, shop.spaces, shop.terms)
 
     assert pair(few="ordered", many="ordered", most="ordered", plain="set") == (1, 2)
-    assert pair(few="set", many="set", most="ordered", plain="set") == (0, 2)  # nine values have 511 sets: too many
+    assert pair(few="set", many="set", most="ordered", plain="set") == (1, 2)
     assert pair(few="set", many="set", most="set", plain="set") is None

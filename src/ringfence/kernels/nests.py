@@ -18,6 +18,7 @@ from numba import njit
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
 Bytes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
 
@@ -32,43 +33,63 @@ GAIN = 1e-4
 
 
 @njit(cache=True, nogil=True)
+def partial_sums(values: Floats, in_runs: bool) -> Floats:
+    """Return sums over outer values such that the sum over any block is that of two of them (`parts` of the block).
+
+    `values[v]` are those of outer value v. For runs, they are the sums up to each value, and these less than nothing.
+    For sets, they are the sums over all sets of the first half of the values, and over all sets of the second.
+    """
+    size, width = values.shape
+    if in_runs:
+        sums = np.zeros((2 * size + 2, width))
+        for value in range(size):
+            sums[value + 1] = sums[value] + values[value]
+        sums[size + 1 :] = -sums[: size + 1]
+        return sums
+    low = (size + 1) // 2
+    sums = np.zeros(((1 << low) + (1 << (size - low)), width))
+    for value in range(size):
+        base, bit = (0, 1 << value) if value < low else (1 << low, 1 << (value - low))
+        for part in range(bit):
+            sums[base + bit + part] = sums[base + part] + values[value]
+    return sums
+
+
+@njit(cache=True, nogil=True)
 def box_costs(
     counts: Floats,
     covers: Floats,
+    beyond: Floats,
     group: Longs,
     large: int,
-    steps: Longs,
+    parts: Longs,
     k: float,
     penalty: float,
     costs: Floats,
 ) -> None:
     """Fill `costs[block, run]` with the least that the rows of a box cost.
 
-    `counts[outer value, inner value, class]` are rows of data; `covers`, with `group[class]` in place of the class,
-    what it can at most be merged with. Classes from `large` on are sums of small ones (`kernels.boxes.pool_small`).
-    Blocks are built up in `steps` (depth, outer value): a block is the value and what was last built at the depth
-    above. Runs are numbered by their first and then by their last value.
+    `counts[part, inner value, class]` are rows of data, added up over outer values as `partial_sums` has them; block b
+    has those of `parts[b]`. `covers`, with `group[class]` in place of the class, are what it can at most be merged
+    with, and `beyond` what any block can be, besides. Classes from `large` on are sums of small ones
+    (`kernels.boxes.pool_small`). Runs are numbered by their first and then by their last value.
 
     Classes that have fewer than k rows in a block have so in all its boxes, so that all of a group can be taken
     together: each row costs k, or the penalty.
     """
     _, inners, classes = counts.shape
     groups = covers.shape[2]
-    depths = steps[:, 0].max() + 1
-    here, reach = np.zeros((depths + 1, inners, classes)), np.zeros((depths + 1, inners, groups))
+    rows, cover = np.zeros((inners, classes)), np.zeros((inners, groups))
     big, around = np.zeros((inners, classes)), np.zeros((inners, classes))
     pool, pooled, beside = np.zeros((inners, groups)), np.zeros((inners, groups)), np.zeros((inners, groups))
     totals, chosen, filled = np.zeros(classes), np.zeros(classes, np.int64), np.zeros(groups, np.int64)
-    for block in range(len(steps)):
-        depth, value = steps[block]
-        rows, cover = here[depth + 1], reach[depth + 1]
-        rows[:], cover[:] = counts[value], covers[value]
-        if depth > 0:
-            rows += here[depth]
-            cover += reach[depth]
+    for block in range(len(parts)):
+        one, two = parts[block]
         totals[:] = 0.0
         for i in range(inners):
+            rows[i] = counts[one, i] + counts[two, i]
             totals += rows[i]
+            cover[i] = covers[one, i] + covers[two, i] + beyond[i]
         pool[:] = 0.0
         bigs, pools = 0, 0
         for c in range(classes):
@@ -128,6 +149,18 @@ def _run_costs(
 
 
 @njit(cache=True, nogil=True)
+def least_of(counts: Floats, large: int, k: float) -> float:
+    """Return what rows cost at least, whatever they are merged with: `counts[outer value, inner value, class]`."""
+    total = 0.0
+    for value in range(counts.shape[0]):
+        for i in range(counts.shape[1]):
+            for c in range(counts.shape[2]):
+                x = counts[value, i, c]
+                total += x * (x if x > k and c < large else k)
+    return total
+
+
+@njit(cache=True, nogil=True)
 def cheapest_path(costs: Floats, prices: Floats, joints: Bytes, best: Floats, before: Longs) -> float:
     """Return what the cheapest partition into runs costs, with the prices of its cuts.
 
@@ -181,32 +214,34 @@ def cover_runs(ends: Longs, costs: Floats, size: int, chosen: Longs, through: Fl
 
 
 @njit(cache=True, nogil=True)
-def cover_sets(masks: Longs, firsts: Longs, costs: Floats, size: int, chosen: Longs, through: Floats) -> float:
+def cover_sets(masks: Longs, costs: Floats, size: int, chosen: Longs, through: Floats) -> float:
     """Return what the cheapest cover of `size` values by sets costs, `chosen[v]` being the set of value v in it.
 
-    `masks[b]` are the values of set b in bits; the sets with the lowest value v are those from `firsts[v]` to
-    `firsts[v + 1]`. `through[b]` becomes the cost of the cheapest cover that has set b. What is left to cover always
-    loses the set of its lowest value next, so that each cover is met once; only what can be left is looked at.
+    `masks[b]` are the values of set b in bits; sets are in the order of their lowest values. `through[b]` becomes the
+    cost of the cheapest cover that has set b. What is left to cover always loses the set of its lowest value next, so
+    that each cover is met once; only what can be left is looked at.
     """
     full = (1 << size) - 1
-    lowest = np.zeros(full + 1, np.int64)
-    for left in range(1, full + 1):
-        lowest[left] = 0 if left & 1 else lowest[left >> 1] + 1
+    firsts, place = np.zeros(size + 1, np.int64), np.full(full + 1, -1, np.int32)
+    for b in range(len(masks)):
+        place[masks[b]] = b
+        firsts[_lowest(masks[b]) + 1] += 1
+    firsts[:] = np.cumsum(firsts)
     ahead, after, last = np.full(full + 1, np.inf), np.full(full + 1, np.inf), np.full(full + 1, -1, np.int32)
     ahead[full] = after[0] = 0.0
+    inside = np.empty(len(masks), np.int32)
     for left in range(full, 0, -1):
         if ahead[left] < np.inf:
-            for b in range(firsts[lowest[left]], firsts[lowest[left] + 1]):
-                if masks[b] & ~left == 0 and ahead[left] + costs[b] < ahead[left ^ masks[b]]:
+            for b in inside[: _sets_inside(left, masks, firsts, place, inside)]:
+                if ahead[left] + costs[b] < ahead[left ^ masks[b]]:
                     ahead[left ^ masks[b]], last[left ^ masks[b]] = ahead[left] + costs[b], b
     through[:] = np.inf
     for left in range(1, full + 1):
         if ahead[left] < np.inf:
-            for b in range(firsts[lowest[left]], firsts[lowest[left] + 1]):
-                if masks[b] & ~left == 0:
-                    cost = costs[b] + after[left ^ masks[b]]
-                    after[left] = min(after[left], cost)
-                    through[b] = min(through[b], ahead[left] + cost)
+            for b in inside[: _sets_inside(left, masks, firsts, place, inside)]:
+                cost = costs[b] + after[left ^ masks[b]]
+                after[left] = min(after[left], cost)
+                through[b] = min(through[b], ahead[left] + cost)
     covered = 0
     while covered != full and last[covered] >= 0:
         b = last[covered]
@@ -218,11 +253,52 @@ def cover_sets(masks: Longs, firsts: Longs, costs: Floats, size: int, chosen: Lo
 
 
 @njit(cache=True, nogil=True)
+def _sets_inside(left: int, masks: Longs, firsts: Longs, place: Ints, inside: Ints) -> int:
+    """Find the sets inside what is left that have its lowest value; return how many.
+
+    Where there are few sets with that value, they are looked through; else all there could be are looked up.
+    """
+    rest = left & (left - 1)
+    lowest, found = left ^ rest, 0
+    first, end = firsts[_lowest(left)], firsts[_lowest(left) + 1]
+    if end - first < 1 << _values_in(rest):
+        for b in range(first, end):
+            if masks[b] & ~left == 0:
+                inside[found] = b
+                found += 1
+        return found
+    others = rest
+    while True:
+        if place[others | lowest] >= 0:
+            inside[found] = place[others | lowest]
+            found += 1
+        if others == 0:
+            return found
+        others = (others - 1) & rest
+
+
+@njit(cache=True, nogil=True)
+def _lowest(mask: int) -> int:
+    value = 0
+    while not mask >> value & 1:
+        value += 1
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _values_in(mask: int) -> int:
+    values = 0
+    while mask:
+        mask &= mask - 1
+        values += 1
+    return values
+
+
+@njit(cache=True, nogil=True)
 def cover(
     costs: Floats,
-    steps: Longs,
+    parts: Longs,
     masks: Longs,
-    firsts: Longs,
     ends: Longs,
     joints: Bytes,
     prices: Floats,
@@ -232,16 +308,16 @@ def cover(
     """Return the bound under some prices; blocks are runs if there are `ends`, else sets (see `cover_runs` and
     `cover_sets`)."""
     outers, inners = len(chosen), len(joints) + 1
-    depths = steps[:, 0].max() + 1
-    sums, whole = np.zeros((depths + 1, inners - 1)), np.empty(len(steps))
-    best, before = np.empty(inners + 1), np.zeros(inners + 1, np.int64)
-    for block in range(len(steps)):
-        depth, value = steps[block]
-        sums[depth + 1] = sums[depth] + prices[value]
-        whole[block] = cheapest_path(costs[block], sums[depth + 1], joints, best, before)
+    sums, whole = partial_sums(prices, len(ends) > 0), np.empty(len(parts))
+    price, best, before = np.empty(inners - 1), np.empty(inners + 1), np.zeros(inners + 1, np.int64)
+    for block in range(len(parts)):
+        one, two = parts[block]
+        for j in range(inners - 1):
+            price[j] = sums[one, j] + sums[two, j]
+        whole[block] = cheapest_path(costs[block], price, joints, best, before)
     if len(ends):
         return cover_runs(ends, whole, outers, chosen, through)
-    return cover_sets(masks, firsts, whole, outers, chosen, through)
+    return cover_sets(masks, whole, outers, chosen, through)
 
 
 @njit(cache=True, nogil=True)
@@ -269,9 +345,8 @@ def _cuts_of(costs: Floats, joints: Bytes, prices: Floats, chosen: Longs, cuts: 
 @njit(cache=True, nogil=True)
 def ascend(
     costs: Floats,
-    steps: Longs,
+    parts: Longs,
     masks: Longs,
-    firsts: Longs,
     ends: Longs,
     joints: Bytes,
     weights: Floats,
@@ -289,10 +364,10 @@ def ascend(
     lead to.
     """
     total, outers = weights.sum(), len(weights)
-    best, best_prices, pace, idle = -np.inf, prices.copy(), 1.0, 0
+    best, best_prices, pace, idle, agree = -np.inf, prices.copy(), 1.0, 0, False
     difference = np.empty_like(prices)
     for _ in range(rounds):
-        bound = cover(costs, steps, masks, firsts, ends, joints, prices, chosen, through)
+        bound = cover(costs, parts, masks, ends, joints, prices, chosen, through)
         idle += 1
         if bound > best:
             idle = 0 if bound > best + GAIN * abs(best) else idle
@@ -308,7 +383,8 @@ def ascend(
         for value in range(outers):
             norm += weights[value] * (difference[value] ** 2).sum()
         if norm <= 1e-9 * total:
-            return bound, True
+            best, agree = bound, True
+            break
         if idle >= PATIENCE:
             pace, idle = pace * CALMER, 0
             if pace < LEAST_PACE:
@@ -316,12 +392,13 @@ def ascend(
         ahead = target - bound if target < np.inf else 0.1 * abs(bound)
         for value in range(outers):
             prices[value] += pace * ahead / norm * weights[value] * difference[value]
-    prices[:] = best_prices
-    best = cover(costs, steps, masks, firsts, ends, joints, prices, chosen, through)
-    if best < target:
-        _cuts_of(costs, joints, prices, chosen, cuts)
+    if not agree:
+        prices[:] = best_prices
+        best = cover(costs, parts, masks, ends, joints, prices, chosen, through)
+        if best < target:
+            _cuts_of(costs, joints, prices, chosen, cuts)
     astray = 0.0  # what prices do not quite add up to nothing by, rounded as they are
     for j in range(len(joints)):
         astray += abs(prices[:, j].sum())
     through -= astray
-    return best - astray, False
+    return best - astray, agree

@@ -23,6 +23,7 @@ from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Boxes
 from ringfence.search.lattice import SAME, SLACK
 from ringfence.search.merging import Terms
+from ringfence.search.nests import Nest, can_be_outer
 from ringfence.search.programs import blocks_of, completed
 from ringfence.search.progress import Watch
 from ringfence.spaces import Levels, Space
@@ -34,6 +35,9 @@ CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
 
 SELDOM = 8
 """Every how many kicks large programs take part, too."""
+
+BEAM = 30
+"""The best partition of a large set is looked for among so many blocks, where that can be done (`nests`)."""
 
 HARD = 7
 """Every how many kicks it is a hard one."""
@@ -72,8 +76,13 @@ class Answers:
         self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
             census, spaces, roller, metric, terms, watch,
         )  # fmt: skip
-        self.bounders = [Bounder(census, spaces, a, terms) for a in range(len(spaces))]
         self.boxes = [Boxes(space) for space in spaces]
+        self._bounders: dict[int, Bounder] = {}
+        self._beams = {
+            a: Nest(census, spaces, a, None, terms, beam=BEAM)
+            for a, space in enumerate(spaces)
+            if space.widest and not cheap(space, blocks_of(space)) and terms.nestable and can_be_outer(space)
+        }
         self.best: Answer | None = None
         self._room = roller.room()
         self._draw = Random(2008)
@@ -84,6 +93,12 @@ class Answers:
     def target(self) -> float:
         """What a recoding must cost less than to be worth finding."""
         return inf if self.best is None else self.best.cost * (1 - SLACK)
+
+    def bounder(self, attribute: int) -> Bounder:
+        """Return what eliminates an attribute by itself; those of large sets take some time to make."""
+        if attribute not in self._bounders:
+            self._bounders[attribute] = Bounder(self.census, self.spaces, attribute, self.terms)
+        return self._bounders[attribute]
 
     def begin(self, start: Sequence[Any]) -> None:
         """Improve some starts, that which was given first; then kick until that gains nothing more.
@@ -180,13 +195,14 @@ class Answers:
         reached, tried = inf, 0
         order = [
             a
-            for a, bounder in enumerate(self.bounders)
-            if a != fixed and (thorough or cheap(self.spaces[a], len(bounder.program.members)))
+            for a in range(len(states))
+            if a != fixed
+            and (thorough or a in self._beams or cheap(self.spaces[a], len(self.bounder(a).program.members)))
         ]
         while tried < len(order) and not self.watch.expired():
             a = order[0]
             order = [*order[1:], a]
-            cost, state = self._best_of(a, states)
+            cost, state = self._better(a, states, reached) if a in self._beams else self._best_of(a, states)
             tried += 1
             if state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0):
                 reached, tried = cost, 1
@@ -195,16 +211,29 @@ class Answers:
 
     def _best_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
         """Return what the best partition of an attribute costs, given those of the others, and the partition."""
-        bounder = self.bounders[attribute]
+        bounder = self.bounder(attribute)
         boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
         self.watch.tick(self.best.cost if self.best else None)
         return bounder.bound(boxes, bounder.narrowed(boxes))
+
+    def _better(self, attribute: int, states: Sequence[Any], reached: float) -> tuple[float, Any]:
+        """Return a good partition of a large set, by a beam, and what it costs; None if that is not less."""
+        beam = self._beams[attribute]
+        boxes = [self.boxes[other].exactly(states[other]) for other in beam.others]
+        self.watch.tick(self.best.cost if self.best else None)
+        found = beam.bound(boxes, beam.narrowed(boxes), beam.start, reached * (1 - SLACK), True)
+        return found.cost, found.states[attribute] if found.states else None
 
     def _values_moved(self, states: list[Any], reached: float) -> float:
         """Move single values of sets that are too large for an exact program to other blocks, while that is cheaper."""
         eliminated = alone(self.spaces)
         for a, space in enumerate(self.spaces):
-            if self.bounders[a].program.exact or isinstance(space.walk, Levels) or len(space.walk.branches) > 1:
+            if (
+                a in self._beams
+                or self.bounder(a).program.exact
+                or isinstance(space.walk, Levels)
+                or len(space.walk.branches) > 1
+            ):
                 continue
             for value in range(len(states[a][0])):
                 for block in range(max(states[a][0]) + 2):
@@ -251,7 +280,7 @@ class Answers:
 
     def refine(self) -> None:
         """Split what can be split at no cost: of equals, programs take the partition that merges less."""
-        for a in range(len(self.bounders)):
+        for a in range(len(self.spaces)):
             assert self.best is not None, "there is something to refine"
             before = self.best
             states = [space.state(position) for space, position in zip(self.spaces, before.node, strict=True)]

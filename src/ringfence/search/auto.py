@@ -37,7 +37,7 @@ def search(
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = Answers(census, spaces, roller, metric, terms, watch)
     together = nested(census, spaces, terms)
-    relaxation = Nest(census, spaces, *together, terms) if together else Alone(answers.bounders[alone(spaces)])
+    relaxation = Nest(census, spaces, *together, terms) if together else Alone(answers.bounder(alone(spaces)))
     proof = Proof(relaxation, answers, watch)
     proven = False
     try:

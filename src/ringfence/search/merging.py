@@ -53,9 +53,9 @@ class Terms:
         return inf if self.limit == 0 else float(self.rows)
 
     @property
-    def counts_only(self) -> bool:
-        """Whether the promise asks for so many rows in a class and nothing else."""
-        return all(isinstance(model, KAnonymity) for model in self.promise.models)
+    def nestable(self) -> bool:
+        """Whether classes cost their squares, and the promise asks for so many rows in each and nothing else."""
+        return self.squares and all(isinstance(model, KAnonymity) for model in self.promise.models)
 
     def applies(self, census: Census) -> bool:
         """Whether the promise can be read off counts and sets of values, as the kernels take them."""

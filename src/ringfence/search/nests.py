@@ -1,9 +1,15 @@
-"""Bounds of boxes with two attributes eliminated together: an inner one in runs, an outer one in runs or small sets.
+"""Bounds of boxes with two attributes eliminated together: an inner one in runs, an outer one in runs or sets.
 
 Every block of the outer attribute chooses its own partition of the inner one, and prices make them agree
 (`kernels.nests`, with the proof). The more they agree, the closer the bound comes to what the two attributes really
 cost, given the boxes of the others: with all boxes complete, to 99 % and more on census data, where it is about 80 %
 without prices. If all agree, it is exact; if they do not, the joint they disagree on most is decided.
+
+Sets of 16 values are 65,535 blocks, too many to look at for every node. So a bound begins with the commonest values
+only, and rows of the others cost what they cost at least, whatever they are merged with. That is a bound: a recoding
+divides the commonest values into blocks, too, none of which costs more for being alone. Where few of these blocks are
+left, because the others are ruled out, the next value is taken in: each block is left with it or without it. Rare
+values hardly matter before the last percent of a proof, and then there are few blocks.
 """
 
 from collections.abc import Sequence
@@ -15,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
-from ringfence.kernels.nests import CUT, MERGED, ascend, box_costs
+from ringfence.kernels.nests import CUT, MERGED, ascend, box_costs, least_of, partial_sums
 from ringfence.partitions import RUNS, SETS, Partitions, renumbered
 from ringfence.search.boxes import UNDECIDED, Box
-from ringfence.search.merging import Contexts, Merger, Terms
+from ringfence.search.merging import Classes, Contexts, Merger, Terms
 from ringfence.spaces import Space
 
 MOST_BOXES = 1 << 17
@@ -27,8 +33,11 @@ MOST_BOXES = 1 << 17
 MOST_COUNTS = 1 << 25
 """Rows of data are counted by context and cell, in 8 bytes each; with more counts than this, they would fill memory."""
 
-LARGEST_SET = 8
-"""Sets of more values have too many blocks to look at for every node."""
+LARGEST_SET = 16
+"""Covers are found by a table of all sets, in 24 bytes each."""
+
+FIRST, FEW = 6, 100
+"""So many values of sets are taken in at first; another one where there are so many blocks left at most."""
 
 THOROUGH, BRIEF = 20, 6
 """How many rounds of prices a node is worth, and how many a probe."""
@@ -36,32 +45,41 @@ THOROUGH, BRIEF = 20, 6
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Blocks of the outer attribute, those that may still be in a recoding that is worth finding, as `kernels.nests`
-    takes them."""
+    """Blocks of the first `size` values of the outer attribute, those that may still be in a recoding that is worth
+    finding, as `kernels.nests` takes them."""
 
-    steps: Longs
+    size: int
+    parts: Longs
     masks: Longs
-    firsts: Longs
     ends: Longs
 
+    @classmethod
+    def runs(cls, size: int) -> "Blocks":
+        """Return all runs."""
+        ends = np.array([(start, end) for start in range(size) for end in range(start + 1, size + 1)])
+        return cls(size, np.stack([ends[:, 1], size + 1 + ends[:, 0]], axis=1), np.zeros(0, np.int64), ends)
+
+    @classmethod
+    def sets(cls, size: int, masks: Longs | None = None) -> "Blocks":
+        """Return some sets, or all."""
+        masks = np.arange(1, 1 << size) if masks is None else masks
+        masks = masks[np.lexsort((masks, masks & -masks))]
+        low = (size + 1) // 2
+        parts = np.stack([masks & ((1 << low) - 1), (1 << low) + (masks >> low)], axis=1)
+        return cls(size, parts, masks, np.zeros((0, 2), np.int64))
+
     def only(self, live: npt.NDArray[np.bool_]) -> "Blocks":
-        """Return the blocks that are still live, and those that they are built from."""
-        kept, wanted = live.copy(), set[int]()
-        for block in range(len(kept) - 1, -1, -1):
-            depth = int(self.steps[block, 0])
-            kept[block] |= depth in wanted
-            wanted.discard(depth)
-            if kept[block] and depth > 0:
-                wanted.add(depth - 1)
-        if kept.all():
+        """Return the blocks that are still live."""
+        if live.all():
             return self
-        before = np.cumsum([0, *kept])
-        return Blocks(
-            self.steps[kept],
-            self.masks[kept] if len(self.masks) else self.masks,
-            before[self.firsts] if len(self.firsts) else self.firsts,
-            self.ends[kept] if len(self.ends) else self.ends,
-        )
+        if len(self.ends):
+            return replace(self, parts=self.parts[live], ends=self.ends[live])
+        return replace(self, parts=self.parts[live], masks=self.masks[live])
+
+    def grown(self) -> "Blocks":
+        """Return the sets with one more value: each without it and with it, and the value by itself."""
+        value = 1 << self.size
+        return Blocks.sets(self.size + 1, np.concatenate([self.masks, self.masks | value, [value]]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,18 +102,25 @@ class Bound:
 
 
 class Nest(Merger):
-    """Bounds the boxes of all attributes but two."""
+    """Bounds the boxes of all attributes but two.
 
-    def __init__(self, census: Census, spaces: Sequence[Space], outer: int, inner: int, terms: Terms) -> None:
-        self.outer, self.inner = outer, inner
-        self._values = [_values(spaces[outer]), _values(spaces[inner])]
-        super().__init__(census, spaces, (outer, inner), [np.array(values) for values in self._values], terms)
-        self._shape = (len(self._values[0]), len(self._values[1]))
+    Without an inner attribute, of all but one. With a `beam`, only so many sets that look best are gone on with: what
+    is found then is no bound, but a good partition, in a small part of the time.
+    """
+
+    def __init__(
+        self, census: Census, spaces: Sequence[Space], outer: int, inner: int | None, terms: Terms, *, beam: int = 0
+    ) -> None:
+        self.outer, self.inner, self._beam = outer, inner, beam
+        eliminated = [outer] if inner is None else [outer, inner]
+        self._values = [_values(spaces[a]) for a in eliminated]
+        super().__init__(census, spaces, eliminated, [np.array(values) for values in self._values], terms)
+        self._shape = (len(self._values[0]), 1 if inner is None else len(self._values[1]))
         self._weights = self.finest.counts.sum(axis=1).reshape(self._shape).sum(axis=1)
         outers, inners = self._shape
         self._in_sets = _rule(spaces[outer]) is SETS
         self.start = Lead(
-            _all_sets(outers) if self._in_sets else _all_runs(outers),
+            Blocks.sets(min(outers, FIRST)) if self._in_sets else Blocks.runs(outers),
             np.zeros((outers, inners - 1)),
             np.full(inners - 1, UNDECIDED, np.int8),
         )
@@ -104,32 +129,65 @@ class Nest(Merger):
     def work(self, contexts: Contexts) -> int:
         """Return about how many steps a bound takes."""
         outers, inners = self._shape
-        return len(contexts.codes) * outers * inners + len(self.start.blocks.steps) * inners * inners * 50
+        return len(contexts.codes) * outers * inners + len(self.start.blocks.parts) * inners * inners * 50
 
     def bound(self, boxes: Sequence[Box], contexts: Contexts, lead: Lead, target: float, thorough: bool, /) -> Bound:
         """Return what all recodings in some boxes cost at least, or some number above the target if that is more."""
         outers, inners = self._shape
-        classes, blocks = self.classes(boxes, contexts), lead.blocks
-        if classes is None or not len(blocks.steps):
+        classes = self.classes(boxes, contexts)
+        if classes is None:
             return Bound(inf, None, lead)
         heads = np.unique(classes.group, return_index=True)[1]
-        covers = np.ascontiguousarray(classes.covers[:, heads])
-        costs = np.empty((len(blocks.steps), inners * (inners + 1) // 2))
+        counts = classes.counts.reshape(outers, inners, -1)
+        covers = np.ascontiguousarray(classes.covers[:, heads]).reshape(outers, inners, -1)
+        complete = all(box.complete for box in boxes)
+        while True:
+            found = self._bound(classes, counts, covers, lead, target, thorough)
+            blocks = found.lead.blocks
+            if not thorough or found.cost >= target or blocks.size == outers:
+                return found
+            if len(blocks.parts) > FEW and not complete:
+                return found
+            lead = replace(found.lead, blocks=blocks.grown())
+
+    def _bound(
+        self, classes: Classes, counts: Floats, covers: Floats, lead: Lead, target: float, thorough: bool
+    ) -> Bound:
+        """Return a bound with the outer values that are taken in so far."""
+        outers, inners = self._shape
+        blocks, k = lead.blocks, float(self.terms.promise.least)
+        if not len(blocks.parts):
+            return Bound(inf, None, lead)
+        size = blocks.size
+        beyond, base = covers[size:].sum(axis=0), least_of(counts[size:], classes.large, k)
+        costs = np.empty((len(blocks.parts), inners * (inners + 1) // 2))
         box_costs(
-            classes.counts.reshape(outers, inners, -1), covers.reshape(outers, inners, -1), classes.group,
-            classes.large, blocks.steps, float(self.terms.promise.least), self.terms.penalty, costs,
+            partial_sums(counts[:size].reshape(size, -1), not self._in_sets).reshape(-1, *counts.shape[1:]),
+            partial_sums(covers[:size].reshape(size, -1), not self._in_sets).reshape(-1, *covers.shape[1:]),
+            beyond, classes.group, classes.large, blocks.parts, k, self.terms.penalty, costs,
         )  # fmt: skip
-        prices, cuts = lead.prices.copy(), np.zeros((outers, inners - 1))
-        chosen, through = np.full(outers, -1), np.empty(len(blocks.steps))
+        prices, cuts, weights = lead.prices.copy(), np.zeros((size, inners - 1)), self._weights[:size]
+        chosen, through = np.full(size, -1), np.empty(len(blocks.parts))
         cost, agree = ascend(
-            costs, blocks.steps, blocks.masks, blocks.firsts, blocks.ends, lead.joints, self._weights,
-            prices, target, THOROUGH if thorough else BRIEF, chosen, cuts, through,
+            costs, blocks.parts, blocks.masks, blocks.ends, lead.joints, weights,
+            prices[:size], target - base, THOROUGH if thorough else BRIEF, chosen, cuts, through,
         )  # fmt: skip
-        if thorough and cost < target and not agree:
-            blocks = blocks.only(through < target)
+        cost += base
+        if thorough and cost < target:
+            blocks = blocks.only(self._live(through, target - base, blocks))
         settled = cost < target and not (lead.joints == UNDECIDED).any()  # nothing is left to disagree on
-        states = self._states(chosen, lead.joints if settled else cuts[0]) if agree or settled else None
-        return Bound(cost, states, Lead(blocks, prices, lead.joints), self._weights @ cuts / self._weights.sum())
+        states = None
+        if (agree or settled) and size == outers:
+            states = self._states(chosen, lead.joints if settled else cuts[0])
+        return Bound(cost, states, Lead(blocks, prices, lead.joints), weights @ cuts / weights.sum())
+
+    def _live(self, through: Floats, target: float, blocks: Blocks) -> npt.NDArray[np.bool_]:
+        """Return which blocks to go on with: those that can be in a recoding below the target, by what it costs."""
+        live = through < target
+        if self._beam and live.sum() > self._beam:
+            live &= through <= np.partition(through, self._beam)[self._beam]
+            live |= blocks.masks & (blocks.masks - 1) == 0  # with single values, there is always a cover
+        return live
 
     def split(self, bound: Bound) -> list[Lead]:
         """Return the two parts of a node, by the joint that its blocks disagree on most, if one is not decided."""
@@ -150,6 +208,8 @@ class Nest(Merger):
         walk = self.spaces[self.outer].walk
         assert isinstance(walk, Partitions), "nests are of such attributes"
         outer = renumbered([block_of[value] for value in walk.branches[0].children])
+        if self.inner is None:
+            return {self.outer: (outer,)}
         return {self.outer: (outer,), self.inner: (tuple(np.cumsum([0, *cuts.astype(int)]).tolist()),)}
 
 
@@ -158,7 +218,7 @@ def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> tuple[int, 
 
     They are those whose values tell most (the largest entropy): what they have to decide between them needs no search.
     """
-    if not terms.squares or not terms.counts_only:
+    if not terms.nestable:
         return None
     inner = max(
         (a for a, space in enumerate(spaces) if _rule(space) is RUNS),
@@ -173,7 +233,10 @@ def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> tuple[int, 
         (
             a
             for a, space in enumerate(spaces)
-            if a != inner and 0 < _blocks(space) * runs <= MOST_BOXES and space.quasi.occurring <= room
+            if a != inner
+            and can_be_outer(space)
+            and space.quasi.occurring <= room
+            and _first_blocks(space) * runs <= MOST_BOXES
         ),
         key=lambda a: (_entropy(spaces[a]), -a),
         default=None,
@@ -190,12 +253,15 @@ def _rule(space: Space) -> object:
     return None
 
 
-def _blocks(space: Space) -> int:
-    """Return how many blocks a space has; 0 if it cannot be the outer one."""
-    size, rule = space.quasi.occurring, _rule(space)
-    if rule is RUNS:
-        return size * (size + 1) // 2
-    return (1 << size) - 1 if rule is SETS and size <= LARGEST_SET else 0
+def can_be_outer(space: Space) -> bool:
+    """Whether an attribute can be the outer one of a nest."""
+    return _rule(space) is RUNS or (_rule(space) is SETS and space.quasi.occurring <= LARGEST_SET)
+
+
+def _first_blocks(space: Space) -> int:
+    """Return how many blocks an outer attribute has to begin with."""
+    size = space.quasi.occurring
+    return size * (size + 1) // 2 if _rule(space) is RUNS else (1 << min(FIRST, size)) - 1
 
 
 def _entropy(space: Space) -> float:
@@ -210,28 +276,3 @@ def _values(space: Space) -> list[int]:
     if _rule(space) is SETS:
         values.sort(key=lambda value: (-int(space.quasi.rows[value]), value))
     return values
-
-
-def _all_runs(size: int) -> Blocks:
-    ends = [(start, end) for start in range(size) for end in range(start + 1, size + 1)]
-    steps = [(end - 1 - start, end - 1) for start, end in ends]
-    nothing = np.zeros(0, np.int64)
-    return Blocks(np.array(steps), nothing, nothing, np.array(ends))
-
-
-def _all_sets(size: int) -> Blocks:
-    """Return all sets, each after the one that it adds its highest value to, by their lowest values."""
-    steps: list[tuple[int, int]] = []
-    masks: list[int] = []
-    firsts: list[int] = []
-
-    def grow(mask: int, depth: int, start: int) -> None:
-        for value in range(start, size):
-            if depth == 0:
-                firsts.append(len(masks))
-            steps.append((depth, value))
-            masks.append(mask | 1 << value)
-            grow(mask | 1 << value, depth + 1, value + 1)
-
-    grow(0, 0, 0)
-    return Blocks(np.array(steps), np.array(masks), np.array([*firsts, len(masks)]), np.zeros((0, 2), np.int64))

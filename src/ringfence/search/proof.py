@@ -34,8 +34,8 @@ TRIALS, PROBED = 8, 3
 WORTH_A_THREAD = 200_000
 """Probes with fewer steps of work are done one after the other."""
 
-BESIDE = 16
-"""After so many nodes, a better answer is looked for; after up to twice as many, the longer none was found."""
+BESIDE = 4
+"""Better answers are looked for beside the proof, ever less often: a node more apart after so many without any."""
 
 
 class Relaxation(Protocol):
@@ -125,7 +125,7 @@ class Proof:
         start, target = self.relaxation.start, self.answers.target
         self.bound = self.relaxation.bound(root, self.relaxation.narrowed(root), start, target, False).cost
         self._push(self.bound, root, frozenset(), start)
-        due = BESIDE
+        due = 1
         with ThreadPoolExecutor(2) as threads:
             for number in count(1):
                 if not self._queue:
@@ -135,7 +135,7 @@ class Proof:
                     return False
                 if number >= due:
                     self.answers.kick()
-                    due = number + BESIDE + min(self.answers.idle, BESIDE)
+                    due = number + 1 + self.answers.idle // BESIDE
         raise AssertionError("unreachable: numbers do not end")
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
