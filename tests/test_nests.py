@@ -54,7 +54,7 @@ def problems(draw: st.DrawFn) -> tuple[Blocks, bool, Any, Any, Any]:
     """Draw blocks, the cost of every box, joints that may be decided, and prices that add up to nothing."""
     sets, outers, inners = draw(st.booleans()), draw(st.integers(2, 4)), draw(st.integers(2, 4))
     blocks = Blocks.sets(outers) if sets else Blocks.runs(outers)
-    shape = (len(blocks.parts), inners * (inners + 1) // 2)
+    shape = (inners * (inners + 1) // 2, len(blocks.parts))
     size = shape[0] * shape[1]
     costs = np.array(draw(st.lists(st.integers(0, 60), min_size=size, max_size=size)), float).reshape(shape)
     joints = np.array(draw(st.lists(st.sampled_from([0, 1, 2, 2]), min_size=inners - 1, max_size=inners - 1)), np.int8)
@@ -76,7 +76,7 @@ def recodings(blocks: Blocks, sets: bool, costs: Any, joints: Any) -> Iterator[t
             starts = [0, *(j + 1 for j, cut in enumerate(cuts) if cut)]
             runs = [run_of(inners, a, b - 1) for a, b in zip(starts, [*starts[1:], inners], strict=True)]
             chosen = tuple(known[part] for part in parts)
-            yield sum(costs[block, run] for block in chosen for run in runs), chosen, cuts
+            yield sum(costs[run, block] for block in chosen for run in runs), chosen, cuts
 
 
 @given(problem=problems(), rounds=st.integers(1, 40), target=st.sampled_from([inf, 50.0, 150.0, 400.0]))
@@ -109,9 +109,9 @@ def test_without_prices_every_block_chooses_for_itself(problem: tuple[Any, ...])
     alone = []
     for block in range(len(blocks.parts)):
         one = Blocks.runs(1)
-        alone.append(min(cost for cost, _, _ in recodings(one, False, costs[block : block + 1], joints)))
+        alone.append(min(cost for cost, _, _ in recodings(one, False, costs[:, block : block + 1], joints)))
         best, before = np.empty(inners + 1), np.zeros(inners + 1, np.int64)
-        assert kernels.cheapest_path(costs[block], np.zeros(inners - 1), joints, best, before) == alone[-1]
+        assert kernels.cheapest_path(costs[:, block], np.zeros(inners - 1), joints, best, before) == alone[-1]
     known = {members_of(blocks, block): block for block in range(len(blocks.parts))}
     covers = [tuple(known[part] for part in parts) for parts in partitions(outers, sets=sets)]
     chosen, through = np.full(outers, -1), np.empty(len(blocks.parts))
@@ -177,14 +177,17 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
     group = np.array(data.draw(st.lists(st.integers(0, 1), min_size=classes, max_size=classes)))
     covers = np.stack([counts[:, :, group == g].sum(axis=2) for g in (0, 1)], axis=2)
     blocks = Blocks.sets(outers) if sets else Blocks.runs(outers)
-    costs = np.empty((len(blocks.parts), inners * (inners + 1) // 2))
+    costs = np.empty((inners * (inners + 1) // 2, len(blocks.parts)))
     beyond = np.array(data.draw(st.lists(st.integers(0, 3), min_size=2 * inners, max_size=2 * inners)), float)
     beyond = beyond.reshape(inners, 2)
-    parts = [
-        kernels.partial_sums(part.reshape(outers, -1), not sets).reshape(-1, *part.shape[1:])
-        for part in (counts, covers)
+    sums = [
+        kernels.added_up(np.ascontiguousarray(part.transpose(2, 0, 1)).reshape(part.shape[2], -1), inners)
+        for part in (counts, covers, beyond[None])
     ]
-    kernels.box_costs(parts[0], parts[1], beyond, group, classes, blocks.parts, float(k), penalty, costs)
+    parts = [kernels.partial_sums(part.reshape(outers, -1), not sets).reshape(-1, *part.shape[1:]) for part in sums[:2]]
+    kernels.box_costs(
+        parts[0], parts[1], sums[2][0], group, classes, blocks.parts, float(k), penalty, inners, costs
+    )  # fmt: skip
     for block in range(len(blocks.parts)):
         values = list(members_of(blocks, block))
         for first, last in itertools.combinations_with_replacement(range(inners), 2):
@@ -193,7 +196,7 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
                 number = counts[values, first : last + 1, c].sum()
                 reach = covers[values, first : last + 1, group[c]].sum() + beyond[first : last + 1, group[c]].sum()
                 expected += 0.0 if number == 0 else number * (penalty if reach < k else max(number, k))
-            assert costs[block, run_of(inners, first, last)] == expected
+            assert costs[run_of(inners, first, last), block] == expected
 
 
 @pytest.mark.parametrize("schemes", list(itertools.product(("ordered", "set"), repeat=2)))
@@ -205,6 +208,7 @@ def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
 ) -> None:
     """Every node of a random way down is compared with the cheapest recoding in it, with the prices met on the way."""
     monkeypatch.setattr(nests, "FIRST", first)
+    monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 2 if first == 1 else nests.FEW)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
@@ -270,6 +274,7 @@ def _assert_kept(nest: Nest, lead: Lead, wanted: list[Any]) -> None:
 def test_values_that_are_not_taken_in_cost_what_they_cost_alone(first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing needs to be merged, the bound is what the finest recoding costs, and rules nothing of it out."""
     monkeypatch.setattr(nests, "FIRST", first)
+    monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 0)
     cells = list(itertools.product("abc", "wxyz", "01"))
     people = [cell for number, cell in enumerate(cells) for _ in range(3 + number % 4)]
@@ -297,6 +302,7 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
 ) -> None:
     """From the second best answer on: two attributes that are nested, or two besides that are decided step by step."""
     monkeypatch.setattr(nests, "FIRST", 1 + seed % 3)
+    monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 1 << seed)
     rng = np.random.default_rng(seed)
     most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
@@ -312,11 +318,11 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
         for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
     }
     cheapest = min(costs.values())
-    pair = nested(shop.census, shop.spaces, shop.terms)
-    assert pair is not None
+    pairs = nested(shop.census, shop.spaces, shop.terms)
     answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
     answers.consider(min((cost, states) for states, cost in costs.items() if cost > cheapest)[1])
-    assert Proof(Nest(shop.census, shop.spaces, *pair, shop.terms), answers, Watch()).run()
+    proof = Proof(Nest(shop.census, shop.spaces, *pairs[seed % len(pairs)], shop.terms), answers, Watch())
+    assert proof.run(3) or proof.run()  # it can be interrupted
     assert (answers.best.cost if answers.best else inf) == pytest.approx(cheapest)
 
 
@@ -325,11 +331,13 @@ def test_the_attributes_that_decide_most_are_eliminated() -> None:
     sizes = {"few": 2, "many": 9, "most": 12, "plain": 9}
     table = pa.table({name: [str(v) for v in rng.integers(0, size, 400)] for name, size in sizes.items()})
 
-    def pair(**schemes: str) -> tuple[int, int] | None:
+    def pairs(**schemes: str) -> list[tuple[int, int]]:
         attributes = {name: {"role": "quasi", "scheme": schemes[name]} for name in sizes}
         shop = Workshop(Case(table, Spec(attributes=attributes)), [*schemes.values()], {"k": 3}, {"metric": "dm"})
         return nested(shop.census, shop.spaces, shop.terms)
 
-    assert pair(few="ordered", many="ordered", most="ordered", plain="set") == (1, 2)
-    assert pair(few="set", many="set", most="ordered", plain="set") == (1, 2)
-    assert pair(few="set", many="set", most="set", plain="set") is None
+    in_order = pairs(few="ordered", many="ordered", most="ordered", plain="set")
+    assert in_order[0] in ((1, 2), (3, 2))
+    assert {*in_order} == {(1, 2), (3, 2), (2, 1), (3, 1)}  # all but the attribute that tells little
+    assert {*pairs(few="set", many="set", most="ordered", plain="set")} == {(1, 2), (3, 2)}
+    assert pairs(few="set", many="set", most="set", plain="set") == []

@@ -110,42 +110,43 @@ def covers_of(
     tables: Longs,
     partly: npt.NDArray[np.bool_],
     fields: Longs,
+    heads: Longs,
     counts: Floats,
     masks: Masks,
     covers: Floats,
     covered: Masks,
 ) -> None:
-    """Fill `covers[row, c]` with the rows of data that class c can at most be merged with, and `covered` with their
-    sensitive values.
+    """Fill `covers[h]` with the rows of data that class `heads[h]` can at most be merged with, and `covered[:, h]` with
+    their sensitive values.
 
     `codes` are contexts that stand for the classes, `tables[a, leaf]` the leaf's code in attribute a, and `partly[a]`
     says whether some of them are OPEN while others are not. Each class is counted in all its cells.
     """
-    classes, rows, kinds = codes.shape[0], counts.shape[0], masks.shape[0]
+    classes, rows, kinds = codes.shape[0], counts.shape[1], masks.shape[0]
     places = np.flatnonzero(partly)
     sides = 1 << len(places)
     slots, keys, key = _slots(classes * sides), np.empty((classes * sides, 2), np.int64), np.empty(2, np.int64)
-    cells, seen, size = np.zeros((classes * sides, rows)), np.zeros((classes * sides, rows, kinds), np.uint64), 0
+    cells, seen, size = np.zeros((classes * sides, rows)), np.zeros((kinds, classes * sides, rows), np.uint64), 0
     for c in range(classes):
         for side in range(sides):
             _key_of_cell(codes[c], tables, fields, places, side, key)
             cell = find(key, keys, slots, size)
             size = max(size, cell + 1)
             for row in range(rows):
-                cells[cell, row] += counts[row, c]
+                cells[cell, row] += counts[c, row]
                 for kind in range(kinds):
-                    seen[cell, row, kind] |= masks[kind, row, c]
+                    seen[kind, cell, row] |= masks[kind, c, row]
     covers[:, :] = 0.0
     covered[:, :, :] = 0
-    for c in range(classes):
+    for h in range(len(heads)):
         for side in range(sides):
-            there = _key_of_cover(codes[c], tables, fields, places, side, key)
+            there = _key_of_cover(codes[heads[h]], tables, fields, places, side, key)
             cell = find(key, keys, slots, -1) if there else -1
             if cell >= 0:
                 for row in range(rows):
-                    covers[row, c] += cells[cell, row]
+                    covers[h, row] += cells[cell, row]
                     for kind in range(kinds):
-                        covered[kind, row, c] |= seen[cell, row, kind]
+                        covered[kind, h, row] |= seen[kind, cell, row]
 
 
 @njit(cache=True, nogil=True)
@@ -160,11 +161,7 @@ def pool_small(
     one.
     """
     classes, attributes = codes.shape
-    totals = np.zeros(classes)
-    for row in range(counts.shape[0]):
-        for c in range(classes):
-            totals[c] += counts[row, c]
-    size = 0
+    totals, size = counts.sum(axis=1), 0
     for c in range(classes):
         if totals[c] >= k:
             member[c] = size
@@ -290,21 +287,21 @@ def square_costs(
 
 @njit(cache=True, nogil=True)
 def gather(source: Floats, member: Longs, out: Floats) -> None:
-    """Add up columns: column i goes to column `member[i]`."""
+    """Add up rows: row i goes to row `member[i]`."""
     out[:, :] = 0.0
-    for row in range(source.shape[0]):
-        for i in range(source.shape[1]):
-            out[row, member[i]] += source[row, i]
+    for i in range(len(source)):
+        for cell in range(source.shape[1]):
+            out[member[i], cell] += source[i, cell]
 
 
 @njit(cache=True, nogil=True)
 def gather_masks(source: Masks, member: Longs, out: Masks) -> None:
-    """Unite columns: column i goes to column `member[i]`."""
+    """Unite rows: row i goes to row `member[i]`."""
     out[:, :, :] = 0
     for kind in range(source.shape[0]):
-        for row in range(source.shape[1]):
-            for i in range(source.shape[2]):
-                out[kind, row, member[i]] |= source[kind, row, i]
+        for i in range(source.shape[1]):
+            for cell in range(source.shape[2]):
+                out[kind, member[i], cell] |= source[kind, i, cell]
 
 
 @njit(cache=True, nogil=True)

@@ -25,6 +25,9 @@ Flags = npt.NDArray[np.bool_]
 MERGED, CUT = 0, 1
 """What is decided of a joint; anything else: nothing."""
 
+LANES = 8
+"""How many numbers are worked on at once."""
+
 PATIENCE, CALMER, LEAST_PACE = 4, 0.7, 0.02
 """After so many rounds without gain, steps become shorter by this factor; below the last, it is not worth the while."""
 
@@ -56,6 +59,24 @@ def partial_sums(values: Floats, in_runs: bool) -> Floats:
 
 
 @njit(cache=True, nogil=True)
+def added_up(counts: Floats, inners: int) -> Floats:
+    """Return `counts[class, cell]` as rows of data before each inner value, by outer value and class.
+
+    There is always a last place more, with all rows. Places are filled up with that to a multiple of `LANES`.
+    """
+    classes, cells = counts.shape
+    outers, last = cells // inners, (inners + LANES - 1) // LANES * LANES
+    sums = np.zeros((outers, classes, last + 1))
+    for outer in range(outers):
+        for c in range(classes):
+            total = 0.0
+            for i in range(last):
+                total += counts[c, outer * inners + i] if i < inners else 0.0
+                sums[outer, c, i + 1] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
 def box_costs(
     counts: Floats,
     covers: Floats,
@@ -65,98 +86,87 @@ def box_costs(
     parts: Longs,
     k: float,
     penalty: float,
+    inners: int,
     costs: Floats,
 ) -> None:
-    """Fill `costs[block, run]` with the least that the rows of a box cost.
+    """Fill `costs[run, block]` with the least that the rows of a box cost.
 
-    `counts[part, inner value, class]` are rows of data, added up over outer values as `partial_sums` has them; block b
-    has those of `parts[b]`. `covers`, with `group[class]` in place of the class, are what it can at most be merged
-    with, and `beyond` what any block can be, besides. Classes from `large` on are sums of small ones
+    `counts[part, class]` are rows of data as `added_up`, and over outer values as `partial_sums` has them; block b has
+    those of `parts[b]`. `covers`, with `group[class]` in place of the class, are what it can at most be merged with,
+    and `beyond` what any block can be, besides. Classes from `large` on are sums of small ones
     (`kernels.boxes.pool_small`). Runs are numbered by their first and then by their last value.
 
     Classes that have fewer than k rows in a block have so in all its boxes, so that all of a group can be taken
     together: each row costs k, or the penalty.
     """
-    _, inners, classes = counts.shape
-    groups = covers.shape[2]
-    rows, cover = np.zeros((inners, classes)), np.zeros((inners, groups))
-    big, around = np.zeros((inners, classes)), np.zeros((inners, classes))
-    pool, pooled, beside = np.zeros((inners, groups)), np.zeros((inners, groups)), np.zeros((inners, groups))
-    totals, chosen, filled = np.zeros(classes), np.zeros(classes, np.int64), np.zeros(groups, np.int64)
+    classes, groups, places = counts.shape[1], covers.shape[1], counts.shape[2]
+    rows, reach, pool = np.empty(places), np.empty(beyond.shape), np.empty(beyond.shape)
+    filled, total, most = np.empty(groups, np.bool_), np.empty((inners, places - 1)), min(penalty, 1e300)
     for block in range(len(parts)):
         one, two = parts[block]
-        totals[:] = 0.0
-        for i in range(inners):
-            rows[i] = counts[one, i] + counts[two, i]
-            totals += rows[i]
-            cover[i] = covers[one, i] + covers[two, i] + beyond[i]
-        pool[:] = 0.0
-        bigs, pools = 0, 0
-        for c in range(classes):
-            if c < large and totals[c] >= k:
-                chosen[bigs] = c
-                bigs += 1
-            elif totals[c] > 0:
-                for i in range(inners):
-                    pool[i, group[c]] += rows[i, c]
+        total[:] = 0.0
+        pool[:], filled[:] = 0.0, False
         for g in range(groups):
-            if pool[:, g].any():
-                filled[pools] = g
-                pools += 1
-        for i in range(inners):
-            for place in range(bigs):
-                big[i, place], around[i, place] = rows[i, chosen[place]], cover[i, group[chosen[place]]]
-            for place in range(pools):
-                pooled[i, place], beside[i, place] = pool[i, filled[place]], cover[i, filled[place]]
-        _run_costs(big, around, bigs, pooled, beside, pools, k, min(penalty, 1e300), costs[block])
+            for i in range(places):
+                reach[g, i] = covers[one, g, i] + covers[two, g, i] + beyond[g, i]
+        for c in range(classes):
+            number, g = counts[one, c, -1] + counts[two, c, -1], group[c]
+            if c < large and number >= k:
+                for i in range(places):
+                    rows[i] = counts[one, c, i] + counts[two, c, i]
+                _add_costs(rows, reach[g], k, most, True, total)
+            elif number > 0:
+                filled[g] = True
+                for i in range(places):
+                    pool[g, i] += counts[one, c, i] + counts[two, c, i]
+        for g in range(groups):
+            if filled[g]:
+                _add_costs(pool[g], reach[g], k, most, False, total)
+        run = 0
+        for first in range(inners):
+            for last in range(first, inners):
+                cost = total[first, last]
+                costs[run, block] = cost if cost < 1e300 else np.inf
+                run += 1
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def _run_costs(
-    big: Floats,
-    around: Floats,
-    bigs: int,
-    pooled: Floats,
-    beside: Floats,
-    pools: int,
-    k: float,
-    penalty: float,
-    costs: Floats,
-) -> None:
-    """Fill in what the runs of a block cost: the loop that most of a proof is spent in.
+def _add_costs(rows: Floats, reach: Floats, k: float, penalty: float, large: bool, total: Floats) -> None:
+    """Add what the rows of a class cost to `total[first, last]` of each run: the loop that most of a proof is spent in.
 
-    It is written so that several classes are done at once. Numbers of rows are whole, and their sums far below 2^53, so
-    they may be added up in any order.
+    `rows` and `reach`, those of the cover, are as `added_up` has them. It is written so that several runs are done at
+    once, with the same number of places for each: what it adds where the last value is before the first means nothing.
+    Numbers of rows are whole, and their sums far below 2^53, so they may be added up in any order.
     """
-    number, reach, rest, reached = np.zeros(bigs), np.zeros(bigs), np.zeros(pools), np.zeros(pools)
-    run = 0
-    for start in range(len(big)):
-        number[:], reach[:], rest[:], reached[:] = 0.0, 0.0, 0.0, 0.0
-        for end in range(start, len(big)):
-            total, few, lost = 0.0, 0.0, 0.0
-            for c in range(bigs):
-                x, y = number[c] + big[end, c], reach[c] + around[end, c]
-                number[c], reach[c] = x, y
-                total += x * (penalty if y < k else (x if x > k else k))
-            for c in range(pools):
-                x, y = rest[c] + pooled[end, c], reached[c] + beside[end, c]
-                rest[c], reached[c] = x, y
-                few += x
-                lost += x if y < k else 0.0
-            total += (few - lost) * k + lost * penalty
-            costs[run] = total if total < 1e300 else np.inf
-            run += 1
+    inners, places = total.shape
+    fails = False
+    for i in range(inners):
+        fails |= reach[i + 1] - reach[i] < k
+    for first in range(inners):
+        sums, before, around = total[first], rows[first], reach[first]
+        if not fails and large:
+            for last in range(places):
+                number = rows[last + 1] - before
+                sums[last] += number * max(number, k)
+        elif not fails:
+            for last in range(places):
+                sums[last] += (rows[last + 1] - before) * k
+        else:
+            for last in range(places):
+                number = rows[last + 1] - before
+                each = max(number, k) if large else k
+                sums[last] += number * (penalty if reach[last + 1] - around < k else each)
 
 
 @njit(cache=True, nogil=True)
 def least_of(counts: Floats, large: int, k: float) -> float:
-    """Return what rows cost at least, whatever they are merged with: `counts[outer value, inner value, class]`."""
+    """Return what rows cost at least, whatever they are merged with: `counts[outer value, class]`, as `added_up`."""
     total = 0.0
     for value in range(counts.shape[0]):
-        for i in range(counts.shape[1]):
-            for c in range(counts.shape[2]):
-                x = counts[value, i, c]
-                total += x * (x if x > k and c < large else k)
+        for c in range(counts.shape[1]):
+            for i in range(counts.shape[2] - 1):
+                number = counts[value, c, i + 1] - counts[value, c, i]
+                total += number * (number if number > k and c < large else k)
     return total
 
 
@@ -185,6 +195,30 @@ def cheapest_path(costs: Floats, prices: Floats, joints: Bytes, best: Floats, be
                 break
         best[end], before[end] = least, chosen
     return float(best[size])
+
+
+@njit(cache=True, nogil=True)
+def path_costs(costs: Floats, prices: Floats, joints: Bytes) -> Floats:
+    """Return what `cheapest_path` does for each block, several blocks at once: `prices[joint, block]`."""
+    size, blocks = len(joints) + 1, costs.shape[1]
+    best = np.full((size + 1, blocks), np.inf)
+    for end in range(1, size + 1):
+        least = best[end]
+        for start in range(end - 1, -1, -1):
+            if start > 0 and joints[start - 1] == MERGED:
+                continue
+            run = costs[start * size - start * (start - 1) // 2 + end - 1 - start]
+            if start == 0:
+                for block in range(blocks):
+                    least[block] = min(least[block], run[block])
+            else:
+                before, price = best[start], prices[start - 1]
+                for block in range(blocks):
+                    least[block] = min(least[block], before[block] + price[block] + run[block])
+                if joints[start - 1] == CUT:
+                    break
+    whole: Floats = best[size]
+    return whole
 
 
 @njit(cache=True, nogil=True)
@@ -308,13 +342,12 @@ def cover(
     """Return the bound under some prices; blocks are runs if there are `ends`, else sets (see `cover_runs` and
     `cover_sets`)."""
     outers, inners = len(chosen), len(joints) + 1
-    sums, whole = partial_sums(prices, len(ends) > 0), np.empty(len(parts))
-    price, best, before = np.empty(inners - 1), np.empty(inners + 1), np.zeros(inners + 1, np.int64)
+    sums, price = partial_sums(prices, len(ends) > 0), np.empty((inners - 1, len(parts)))
     for block in range(len(parts)):
         one, two = parts[block]
         for j in range(inners - 1):
-            price[j] = sums[one, j] + sums[two, j]
-        whole[block] = cheapest_path(costs[block], price, joints, best, before)
+            price[j, block] = sums[one, j] + sums[two, j]
+    whole = path_costs(costs, price, joints)
     if len(ends):
         return cover_runs(ends, whole, outers, chosen, through)
     return cover_sets(masks, whole, outers, chosen, through)
@@ -335,7 +368,7 @@ def _cuts_of(costs: Floats, joints: Bytes, prices: Floats, chosen: Longs, cuts: 
         if known >= 0:
             cuts[value] = cuts[known]
             continue
-        cheapest_path(costs[block], price, joints, best, before)
+        cheapest_path(costs[:, block], price, joints, best, before)
         end = before[inners]
         while end > 0:
             cuts[value, end - 1] = 1.0

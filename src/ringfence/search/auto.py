@@ -24,6 +24,10 @@ from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.search.proof import Alone, Proof
 from ringfence.spaces import Space
 
+TRIED = 10
+"""After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
+depends on how hard it is to decide the others."""
+
 
 def search(
     census: Census,
@@ -36,13 +40,17 @@ def search(
 ) -> tuple[Node, SearchResult]:
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = Answers(census, spaces, roller, metric, terms, watch)
-    together = nested(census, spaces, terms)
-    relaxation = Nest(census, spaces, *together, terms) if together else Alone(answers.bounder(alone(spaces)))
-    proof = Proof(relaxation, answers, watch)
+    pairs = nested(census, spaces, terms)
+    proofs = [Proof(Nest(census, spaces, *pair, terms), answers, watch) for pair in pairs]
+    if not proofs:
+        proofs = [Proof(Alone(answers.bounder(alone(spaces))), answers, watch)]
     proven = False
     try:
         answers.begin(start)
-        proven = proof.run()
+        while len(proofs) > 1 and not proven:
+            proven = any(proof.run(TRIED) for proof in proofs)
+            proofs = sorted(proofs, key=lambda proof: -proof.bound)[: (len(proofs) + 1) // 2]
+        proven = proven or proofs[0].run()
     except KeyboardInterrupt:
         if answers.best is None:
             raise
@@ -56,7 +64,7 @@ def search(
     return best.node, SearchResult(
         cost=best.cost,
         optimal=proven,
-        bound=best.cost if proven else min(best.cost, max(proof.bound, 0.0)),
+        bound=best.cost if proven else min(best.cost, max(proofs[0].bound, 0.0)),
         nodes=watch.nodes,
         pruned=min(MOST_COUNTED, max(0, total - watch.nodes)),
         seconds=watch.seconds,

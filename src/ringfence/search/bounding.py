@@ -56,17 +56,19 @@ class Bounder(Merger):
         terms, classes = self.terms, self.classes(boxes, contexts)
         if classes is None:
             return inf, None
-        base, spares = 0.0, classes.counts
+        by_leaf = np.ascontiguousarray(classes.counts.T)
+        base, spares = 0.0, by_leaf
         if not terms.squares:
             base, spares = self._cells(contexts, boxes, classes)
         costs = np.empty(len(self.program.members))
-        counts, covers = self.program.united(classes.counts), self.program.united(classes.covers)
+        counts = self.program.united(by_leaf)
+        covers = self.program.united(np.ascontiguousarray(classes.covers[classes.group].T))
         steps, large, least = self.program.steps, classes.large, terms.promise.least
         if terms.squares and not len(self._least):
             square_costs(counts, covers, large, steps, float(least), terms.penalty, costs)
         else:
             block_costs(
-                counts, covers, self._united_masks(classes.covered), spares,
+                counts, covers, self._united_masks(classes.covered[:, classes.group].transpose(0, 2, 1)), spares,
                 steps, self._starts, self._leaves, self._losses, self._own,
                 large, least, self._least, terms.penalty, terms.squares, costs,
             )  # fmt: skip
@@ -95,8 +97,8 @@ class Bounder(Merger):
             base += least
             lost += most[contexts.codes[:, place]]
         spares = np.empty_like(classes.counts)
-        gather(contexts.counts * (self.terms.full - lost), classes.member, spares)
-        return base, spares
+        gather(contexts.counts * (self.terms.full - lost)[:, None], classes.member, spares)
+        return base, np.ascontiguousarray(spares.T)
 
     def _losses_of(self, attribute: int, box: Box) -> tuple[float, Floats]:
         key = (attribute, box.state, box.complete)

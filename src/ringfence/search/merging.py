@@ -68,7 +68,7 @@ class Terms:
 class Contexts:
     """Contexts, or classes of them, with their rows of data by cell.
 
-    `codes[i]` are the values of the attributes that are decided, `counts[cell, i]` the rows, `masks[s, cell, i]` the
+    `codes[i]` are the values of the attributes that are decided, `counts[i, cell]` the rows, `masks[s, i, cell]` the
     sensitive values as sets of bits.
     """
 
@@ -81,15 +81,14 @@ class Contexts:
 class Classes:
     """Classes of contexts: `member[i]` is that of context i; those from `large` on are sums of small ones.
 
-    `group[c]` is the same for classes with the same cover; `covers` and `covered` are the rows and the sensitive values
-    of covers, by class.
+    `counts[c, cell]` are their rows of data. `group[c]` is the same for classes with the same cover; `covers` and
+    `covered` are the rows and the sensitive values of covers, by group.
     """
 
     member: Longs
     group: Longs
     large: int
     counts: Floats
-    masks: Masks
     covers: Floats
     covered: Masks
 
@@ -119,14 +118,14 @@ class Merger:
             codes, context = np.unique(others, axis=0, return_inverse=True)
             context = context.reshape(-1)
         size = int(np.prod([len(values) for values in leaves]))
-        counts = np.zeros((size, len(codes)))
-        np.add.at(counts, (cells, context), census.weights)
+        counts = np.zeros((len(codes), size))
+        np.add.at(counts, (context, cells), census.weights)
         distinct = [model for model in self.terms.promise.models if isinstance(model, DistinctDiversity)]
-        masks = np.zeros((len(distinct), size, len(codes)), np.uint64)
+        masks = np.zeros((len(distinct), len(codes), size), np.uint64)
         for mask, model in zip(masks, distinct, strict=True):
             part = census.sensitive[model.attribute]
             bits = np.left_shift(np.uint64(1), part.values.astype(np.uint64))
-            np.bitwise_or.at(mask, (cells[part.tuples], context[part.tuples]), bits)
+            np.bitwise_or.at(mask, (context[part.tuples], cells[part.tuples]), bits)
         return Contexts(np.ascontiguousarray(codes, np.int32), counts, masks)
 
     def _layout(self) -> Longs:
@@ -152,19 +151,20 @@ class Merger:
     def classes(self, boxes: Sequence[Box], contexts: Contexts) -> Classes | None:
         """Return the classes of contexts that some boxes make; None if more rows than allowed must be suppressed."""
         member, first, counts, masks = self._united(contexts, boxes)
-        size = counts.shape[1]
-        found = Classes(member, np.arange(size), size, counts, masks, counts, masks)
+        size = len(counts)
+        found = Classes(member, np.arange(size), size, counts, counts, masks)
         if not all(box.complete for box in boxes):
             tables, partly = self._covers(boxes)
             large, member, first, counts, masks = self._pooled(contexts, tables, member, first, counts, masks)
             codes = contexts.codes[first]
-            group, head = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
-            classes_of(codes, tables, self._fields, group, head)
-            covers, covered = np.empty_like(counts), np.empty_like(masks)
-            covers_of(codes, tables, partly, self._fields, counts, masks, covers, covered)
-            found = Classes(member, group, large, counts, masks, covers, covered)
-        lost = found.counts.sum(axis=0)[found.covers.sum(axis=0) < self.terms.promise.least].sum()
-        return None if lost > self.terms.limit else found
+            group, heads = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
+            groups = classes_of(codes, tables, self._fields, group, heads)
+            covers = np.empty((groups, counts.shape[1]))
+            covered = np.empty((len(masks), *covers.shape), np.uint64)
+            covers_of(codes, tables, partly, self._fields, heads[:groups], counts, masks, covers, covered)
+            found = Classes(member, group, large, counts, covers, covered)
+        failing = found.covers.sum(axis=1) < self.terms.promise.least
+        return None if found.counts[failing[found.group]].sum() > self.terms.limit else found
 
     def _united(self, contexts: Contexts, boxes: Sequence[Box]) -> tuple[Longs, Longs, Floats, Masks]:
         tables = np.zeros((len(boxes), self._width), np.int64)
@@ -173,9 +173,9 @@ class Merger:
         size = len(contexts.codes)
         member, first = np.empty(size, np.int64), np.empty(size, np.int64)
         classes = classes_of(contexts.codes, tables, self._fields, member, first)
-        counts = np.empty((len(contexts.counts), classes))
+        counts = np.empty((classes, contexts.counts.shape[1]))
         gather(contexts.counts, member, counts)
-        masks = np.empty((*contexts.masks.shape[:2], classes), np.uint64)
+        masks = np.empty((len(contexts.masks), *counts.shape), np.uint64)
         gather_masks(contexts.masks, member, masks)
         return member, first[:classes], counts, masks
 
@@ -189,9 +189,9 @@ class Merger:
         small = float(self.terms.promise.least) if self.terms.squares else inf
         pool, chosen = np.empty(len(first), np.int64), np.empty(len(first), np.int64)
         large, size = pool_small(contexts.codes[first], tables, self._fields, counts, small, pool, chosen)
-        pooled = np.empty((len(counts), size))
+        pooled = np.empty((size, counts.shape[1]))
         gather(counts, pool, pooled)
-        seen = np.empty((*masks.shape[:2], size), np.uint64)
+        seen = np.empty((len(masks), *pooled.shape), np.uint64)
         gather_masks(masks, pool, seen)
         return large, pool[member], first[chosen[:size]], pooled, seen
 

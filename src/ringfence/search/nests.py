@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
-from ringfence.kernels.nests import CUT, MERGED, ascend, box_costs, least_of, partial_sums
+from ringfence.kernels.nests import CUT, MERGED, added_up, ascend, box_costs, least_of, partial_sums
 from ringfence.partitions import RUNS, SETS, Partitions, renumbered
 from ringfence.search.boxes import UNDECIDED, Box
 from ringfence.search.merging import Classes, Contexts, Merger, Terms
@@ -36,8 +36,12 @@ MOST_COUNTS = 1 << 25
 LARGEST_SET = 16
 """Covers are found by a table of all sets, in 24 bytes each."""
 
-FIRST, FEW = 6, 100
-"""So many values of sets are taken in at first; another one where there are so many blocks left at most."""
+FIRST, COMMON, FEW = 6, 0.83, 400
+"""So many values of sets are taken in at first, or those of so many of the rows; another one where there are so many
+blocks left at most."""
+
+ABOUT = 0.75
+"""An attribute that tells so much of what another does may be as good to eliminate."""
 
 THOROUGH, BRIEF = 20, 6
 """How many rounds of prices a node is worth, and how many a probe."""
@@ -116,11 +120,11 @@ class Nest(Merger):
         self._values = [_values(spaces[a]) for a in eliminated]
         super().__init__(census, spaces, eliminated, [np.array(values) for values in self._values], terms)
         self._shape = (len(self._values[0]), 1 if inner is None else len(self._values[1]))
-        self._weights = self.finest.counts.sum(axis=1).reshape(self._shape).sum(axis=1)
+        self._weights = self.finest.counts.sum(axis=0).reshape(self._shape).sum(axis=1)
         outers, inners = self._shape
         self._in_sets = _rule(spaces[outer]) is SETS
         self.start = Lead(
-            Blocks.sets(min(outers, FIRST)) if self._in_sets else Blocks.runs(outers),
+            Blocks.sets(_first_values(spaces[outer])) if self._in_sets else Blocks.runs(outers),
             np.zeros((outers, inners - 1)),
             np.full(inners - 1, UNDECIDED, np.int8),
         )
@@ -137,9 +141,7 @@ class Nest(Merger):
         classes = self.classes(boxes, contexts)
         if classes is None:
             return Bound(inf, None, lead)
-        heads = np.unique(classes.group, return_index=True)[1]
-        counts = classes.counts.reshape(outers, inners, -1)
-        covers = np.ascontiguousarray(classes.covers[:, heads]).reshape(outers, inners, -1)
+        counts, covers = added_up(classes.counts, inners), added_up(classes.covers, inners)
         complete = all(box.complete for box in boxes)
         while True:
             found = self._bound(classes, counts, covers, lead, target, thorough)
@@ -160,11 +162,11 @@ class Nest(Merger):
             return Bound(inf, None, lead)
         size = blocks.size
         beyond, base = covers[size:].sum(axis=0), least_of(counts[size:], classes.large, k)
-        costs = np.empty((len(blocks.parts), inners * (inners + 1) // 2))
+        costs = np.empty((inners * (inners + 1) // 2, len(blocks.parts)))
         box_costs(
             partial_sums(counts[:size].reshape(size, -1), not self._in_sets).reshape(-1, *counts.shape[1:]),
             partial_sums(covers[:size].reshape(size, -1), not self._in_sets).reshape(-1, *covers.shape[1:]),
-            beyond, classes.group, classes.large, blocks.parts, k, self.terms.penalty, costs,
+            beyond, classes.group, classes.large, blocks.parts, k, self.terms.penalty, inners, costs,
         )  # fmt: skip
         prices, cuts, weights = lead.prices.copy(), np.zeros((size, inners - 1)), self._weights[:size]
         chosen, through = np.full(size, -1), np.empty(len(blocks.parts))
@@ -213,35 +215,29 @@ class Nest(Merger):
         return {self.outer: (outer,), self.inner: (tuple(np.cumsum([0, *cuts.astype(int)]).tolist()),)}
 
 
-def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> tuple[int, int] | None:
-    """Return which attributes to eliminate together, outer and inner, if there are such.
+def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> list[tuple[int, int]]:
+    """Return which attributes may best be eliminated together, outer and inner; none where that cannot be done.
 
-    They are those whose values tell most (the largest entropy): what they have to decide between them needs no search.
+    They are those whose values tell most (the largest entropy), or about as much: what they have to decide between
+    them needs no search.
     """
     if not terms.nestable:
-        return None
-    inner = max(
-        (a for a, space in enumerate(spaces) if _rule(space) is RUNS),
-        key=lambda a: (_entropy(spaces[a]), -a),
-        default=None,
-    )
-    if inner is None:
-        return None
-    inners = spaces[inner].quasi.occurring
-    runs, room = inners * (inners + 1) // 2, MOST_COUNTS // (inners * len(census.codes))
-    outer = max(
-        (
-            a
-            for a, space in enumerate(spaces)
-            if a != inner
-            and can_be_outer(space)
-            and space.quasi.occurring <= room
-            and _first_blocks(space) * runs <= MOST_BOXES
-        ),
-        key=lambda a: (_entropy(spaces[a]), -a),
-        default=None,
-    )
-    return None if outer is None else (outer, inner)
+        return []
+    telling = [_entropy(space) for space in spaces]
+    pairs = []
+    for inner, space in enumerate(spaces):
+        if _rule(space) is not RUNS:
+            continue
+        inners = space.quasi.occurring
+        runs, room = inners * (inners + 1) // 2, MOST_COUNTS // (inners * len(census.codes))
+        for outer, other in enumerate(spaces):
+            fits = can_be_outer(other) and other.quasi.occurring <= room and _first_blocks(other) * runs <= MOST_BOXES
+            if outer != inner and fits:
+                pairs.append((outer, inner))
+    pairs.sort(key=lambda pair: (-telling[pair[0]] - telling[pair[1]], -telling[pair[1]], pair))
+    return [
+        pair for pair in pairs if all(telling[a] >= ABOUT * telling[b] for a, b in zip(pair, pairs[0], strict=True))
+    ]
 
 
 def _rule(space: Space) -> object:
@@ -261,7 +257,14 @@ def can_be_outer(space: Space) -> bool:
 def _first_blocks(space: Space) -> int:
     """Return how many blocks an outer attribute has to begin with."""
     size = space.quasi.occurring
-    return size * (size + 1) // 2 if _rule(space) is RUNS else (1 << min(FIRST, size)) - 1
+    return size * (size + 1) // 2 if _rule(space) is RUNS else (1 << _first_values(space)) - 1
+
+
+def _first_values(space: Space) -> int:
+    """Return how many values of sets are taken in at first."""
+    rows = np.sort(space.quasi.rows[space.quasi.rows > 0])[::-1]
+    common = 1 + int(np.searchsorted(np.cumsum(rows), COMMON * rows.sum()))
+    return min(max(FIRST, common), len(rows))
 
 
 def _entropy(space: Space) -> float:

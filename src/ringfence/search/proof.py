@@ -116,27 +116,29 @@ class Proof:
         self.relaxation, self.answers, self.watch = relaxation, answers, watch
         self.bound = -inf
         self._queue: list[_Open] = []
-        self._numbers = count()
+        self._numbers, self._wait = count(), 1
         self._gains = _Gains(len(relaxation.others))
 
-    def run(self) -> bool:
-        """Decide step by step; return whether nothing was left open."""
+    def run(self, most: float = inf) -> bool:
+        """Decide step by step, at most so many nodes; return whether nothing was left open."""
+        if self.bound == -inf:
+            self._begin()
+        with ThreadPoolExecutor(2) as threads:
+            while self._queue:
+                if most <= 0 or self.watch.expired() or not self._expand(heapq.heappop(self._queue), threads):
+                    return False
+                most -= 1
+                self._wait -= 1
+                if self._wait <= 0:
+                    self.answers.kick()
+                    self._wait = 1 + self.answers.idle // BESIDE
+        return True
+
+    def _begin(self) -> None:
         root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)
         start, target = self.relaxation.start, self.answers.target
         self.bound = self.relaxation.bound(root, self.relaxation.narrowed(root), start, target, False).cost
         self._push(self.bound, root, frozenset(), start)
-        due = 1
-        with ThreadPoolExecutor(2) as threads:
-            for number in count(1):
-                if not self._queue:
-                    return True
-                node = heapq.heappop(self._queue)
-                if self.watch.expired() or not self._expand(node, threads):
-                    return False
-                if number >= due:
-                    self.answers.kick()
-                    due = number + 1 + self.answers.idle // BESIDE
-        raise AssertionError("unreachable: numbers do not end")
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
         decided = sum(len(box.choices) for box in boxes)
