@@ -64,7 +64,7 @@ def search(
     return best.node, SearchResult(
         cost=best.cost,
         optimal=proven,
-        bound=best.cost if proven else min(best.cost, max(proofs[0].bound, 0.0)),
+        bound=best.cost if proven else min(best.cost, max(0.0, *(proof.bound for proof in proofs))),
         nodes=watch.nodes,
         pruned=min(MOST_COUNTED, max(0, total - watch.nodes)),
         seconds=watch.seconds,

@@ -125,7 +125,11 @@ class Proof:
             self._begin()
         with ThreadPoolExecutor(2) as threads:
             while self._queue:
-                if most <= 0 or self.watch.expired() or not self._expand(heapq.heappop(self._queue), threads):
+                if most <= 0 or self.watch.expired():
+                    return False
+                node = heapq.heappop(self._queue)
+                if not self._expand(node, threads):
+                    heapq.heappush(self._queue, node)  # it stays open, or a later run would take it for done
                     return False
                 most -= 1
                 self._wait -= 1
