@@ -199,6 +199,22 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
             assert costs[run_of(inners, first, last), block] == expected
 
 
+def every_recoding(
+    rows: Any, schemes: tuple[str, ...], k: int, suppression: float
+) -> tuple[Workshop, list[Boxes], dict[tuple[Any, ...], float]]:
+    """What a search over rows of data needs, its boxes, and what every recoding costs, one by one."""
+    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(len(schemes))})
+    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(schemes)}
+    method = {"metric": "dm", "suppression": suppression}
+    shop = Workshop(Case(table, Spec(attributes=attributes)), schemes, {"k": k}, method)
+    kinds = [Boxes(space) for space in shop.spaces]
+    costs = {
+        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
+    }
+    return shop, kinds, costs
+
+
 @pytest.mark.parametrize("schemes", list(itertools.product(("ordered", "set"), repeat=2)))
 @pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.2)])
 @pytest.mark.parametrize("seed", range(3))
@@ -212,16 +228,7 @@ def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
     monkeypatch.setattr(nests, "FEW", 2 if first == 1 else nests.FEW)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
-    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(3)})
-    every_scheme = ("ordered", *schemes)
-    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(every_scheme)}
-    case, method = Case(table, Spec(attributes=attributes)), {"metric": "dm", "suppression": suppression}
-    shop = Workshop(case, every_scheme, {"k": k}, method)
-    kinds = [Boxes(space) for space in shop.spaces]
-    costs = {
-        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
-        for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
-    }
+    shop, kinds, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
     target = float(np.quantile([cost for cost in costs.values() if cost < inf], rng.random()))
     for outer, inner in ((1, 0), (2, 0), *([(0, 1)] if schemes[0] == "ordered" else [])):
         nest = Nest(shop.census, shop.spaces, outer, inner, shop.terms)
@@ -317,16 +324,7 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
     rng = np.random.default_rng(seed)
     most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
     rows = np.minimum(rng.geometric(0.8 / len(most), (120, len(most))) - 1, most)
-    table = pa.table({f"q{a}": [str(value) for value in rows[:, a]] for a in range(len(most))})
-    every_scheme = ("ordered", *schemes)
-    attributes = {f"q{a}": {"role": "quasi", "scheme": scheme} for a, scheme in enumerate(every_scheme)}
-    case, method = Case(table, Spec(attributes=attributes)), {"metric": "dm", "suppression": suppression}
-    shop = Workshop(case, every_scheme, {"k": k}, method)
-    kinds = [Boxes(space) for space in shop.spaces]
-    costs = {
-        states: shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
-        for states in itertools.product(*(members(kind, kind.root) for kind in kinds))
-    }
+    shop, _, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
     cheapest = min(costs.values())
     pairs = nested(shop.census, shop.spaces, shop.terms)
     answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
