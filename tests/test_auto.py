@@ -168,7 +168,7 @@ def test_an_interrupted_search_returns_what_it_has(monkeypatch: pytest.MonkeyPat
     spec = Spec(attributes={name: {"role": "quasi", "scheme": "set"} for name in "ab"}, privacy={"k": 2}, method={})
     table = {"a": list("xxyyzz"), "b": list("uvuvuv")}
 
-    def interrupt(_: Proof) -> bool:
+    def interrupt(_: Proof, _most: float = inf) -> bool:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Proof, "run", interrupt)

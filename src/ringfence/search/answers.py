@@ -23,7 +23,7 @@ from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Boxes
 from ringfence.search.lattice import SAME, SLACK
 from ringfence.search.merging import Terms
-from ringfence.search.nests import Nest, can_be_outer
+from ringfence.search.nests import Nest, can_be_nested
 from ringfence.search.programs import blocks_of, completed
 from ringfence.search.progress import Watch
 from ringfence.spaces import Levels, Space
@@ -81,7 +81,7 @@ class Answers:
         self._beams = {
             a: Nest(census, spaces, a, None, terms, beam=BEAM)
             for a, space in enumerate(spaces)
-            if space.widest and not cheap(space, blocks_of(space)) and terms.nestable and can_be_outer(space)
+            if space.widest and not cheap(space, blocks_of(space)) and terms.nestable and can_be_nested(space)
         }
         self.best: Answer | None = None
         self._room = roller.room()

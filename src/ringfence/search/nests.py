@@ -1,29 +1,32 @@
-"""Bounds of boxes with two attributes eliminated together: an inner one in runs, an outer one in runs or sets.
+"""Bounds of boxes with two attributes eliminated together, an outer one and an inner one, each in runs or sets.
 
 Every block of the outer attribute chooses its own partition of the inner one, and prices make them agree
 (`kernels.nests`, with the proof). The more they agree, the closer the bound comes to what the two attributes really
 cost, given the boxes of the others: with all boxes complete, to 99 % and more on census data, where it is about 80 %
-without prices. If all agree, it is exact; if they do not, the joint they disagree on most is decided.
+without prices. If all agree, it is exact; if they do not, what they disagree on most is decided: whether two inner
+values are merged.
 
 Sets of 16 values are 65,535 blocks, too many to look at for every node. So a bound begins with the commonest values
 only, and rows of the others cost what they cost at least, whatever they are merged with. That is a bound: a recoding
-divides the commonest values into blocks, too, none of which costs more for being alone. Where few of these blocks are
-left, because the others are ruled out, the next value is taken in: each block is left with it or without it. Rare
-values hardly matter before the last percent of a proof, and then there are few blocks.
+divides the commonest values into blocks, too, none of which costs more for being alone. Where few boxes are left,
+because the others are ruled out, the next value is taken in: each block is left with it or without it. Rare values
+hardly matter before the last percent of a proof, and then there are few boxes.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf, log
+from itertools import permutations
+from math import inf, log, log2
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
-from ringfence.kernels.nests import CUT, MERGED, added_up, ascend, box_costs, least_of, partial_sums
+from ringfence.kernels.nest_blocks import Blocks, Flags, by_first_value, partial_sums
+from ringfence.kernels.nest_boxes import box_costs, in_places, least_of
+from ringfence.kernels.nests import ascend, links_among
 from ringfence.partitions import RUNS, SETS, Partitions, renumbered
-from ringfence.search.boxes import UNDECIDED, Box
+from ringfence.search.boxes import Box
 from ringfence.search.merging import Classes, Contexts, Merger, Terms
 from ringfence.spaces import Space
 
@@ -34,75 +37,80 @@ MOST_COUNTS = 1 << 25
 """Rows of data are counted by context and cell, in 8 bytes each; with more counts than this, they would fill memory."""
 
 LARGEST_SET = 16
-"""Covers are found by a table of all sets, in 24 bytes each."""
+"""Partitions into sets are found by tables of all sets."""
 
-FIRST, COMMON, FEW = 6, 0.83, 400
+FIRST, COMMON, FEW = 6, 0.83, 20_000
 """So many values of sets are taken in at first, or those of so many of the rows; another one where there are so many
-blocks left at most."""
+boxes left at most."""
 
 ABOUT = 0.75
-"""An attribute that tells so much of what another does may be as good to eliminate."""
+"""An attribute that takes so much of the effort to decide that another does may be as good to eliminate."""
 
 THOROUGH, BRIEF = 20, 6
 """How many rounds of prices a node is worth, and how many a probe."""
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
-    """Blocks of the first `size` values of the outer attribute, those that may still be in a recoding that is worth
-    finding, as `kernels.nests` takes them."""
-
-    size: int
-    parts: Longs
-    masks: Longs
-    ends: Longs
-
-    @classmethod
-    def runs(cls, size: int) -> "Blocks":
-        """Return all runs."""
-        ends = np.array([(start, end) for start in range(size) for end in range(start + 1, size + 1)])
-        return cls(size, np.stack([ends[:, 1], size + 1 + ends[:, 0]], axis=1), np.zeros(0, np.int64), ends)
-
-    @classmethod
-    def sets(cls, size: int, masks: Longs | None = None) -> "Blocks":
-        """Return some sets, or all."""
-        masks = np.arange(1, 1 << size) if masks is None else masks
-        masks = masks[np.lexsort((masks, masks & -masks))]
-        low = (size + 1) // 2
-        parts = np.stack([masks & ((1 << low) - 1), (1 << low) + (masks >> low)], axis=1)
-        return cls(size, parts, masks, np.zeros((0, 2), np.int64))
-
-    def only(self, live: npt.NDArray[np.bool_]) -> "Blocks":
-        """Return the blocks that are still live."""
-        if live.all():
-            return self
-        if len(self.ends):
-            return replace(self, parts=self.parts[live], ends=self.ends[live])
-        return replace(self, parts=self.parts[live], masks=self.masks[live])
-
-    def grown(self) -> "Blocks":
-        """Return the sets with one more value: each without it and with it, and the value by itself."""
-        value = 1 << self.size
-        return Blocks.sets(self.size + 1, np.concatenate([self.masks, self.masks | value, [value]]))
-
-
-@dataclass(frozen=True, eq=False)
 class Lead:
-    """What is known of the eliminated attributes in a node: blocks worth a look, good prices, decided joints."""
+    """What is known of the eliminated attributes in a node: blocks that are worth a look, and good prices.
 
-    blocks: Blocks
+    `live[i, o]` says whether inner block i and outer block o may still be together in a recoding worth finding.
+    """
+
+    outer: Blocks
+    inner: Blocks
+    live: Flags
     prices: Floats
-    joints: npt.NDArray[np.int8]
+
+    def with_outer_value(self) -> "Lead":
+        """Return it with one outer value more: every set is left without it and with it, and it may be by itself."""
+        sets, order = _grown(self.outer)
+        alone = self.live.any(axis=1, keepdims=True)
+        return replace(self, outer=sets, live=np.concatenate([self.live, self.live, alone], axis=1)[:, order])
+
+    def with_inner_value(self) -> "Lead":
+        """Return it with one inner value more."""
+        sets, order = _grown(self.inner)
+        alone = np.ones((1, self.live.shape[1]), np.bool_)
+        return replace(self, inner=sets, live=np.concatenate([self.live, self.live, alone])[order])
+
+    def without(self, ruled_out: Flags) -> "Lead":
+        """Return it without some boxes, and without blocks that are in no partition then.
+
+        Inner blocks are the same for all outer values, so one that has no live box with some outer value is in none.
+        """
+        lead, live = self, self.live & ~ruled_out
+        while True:
+            outer = np.asarray(live.any(axis=0))
+            inner = np.asarray((live.astype(np.float32) @ lead.outer.has().astype(np.float32) > 0).all(axis=1))
+            if outer.all() and inner.all():
+                return replace(lead, live=live)
+            live = live[np.ix_(inner, outer)]
+            lead = replace(lead, outer=lead.outer.only(outer), inner=lead.inner.only(inner))
+
+    def links(self) -> tuple[Flags, Flags]:
+        """Return, for each link of the inner attribute, which blocks have both of its values, and which only one."""
+        has, pairs = self.inner.has(), _pairs(self.inner)
+        one, other = has[:, pairs[:, 0]].T, has[:, pairs[:, 1]].T
+        return one & other, one ^ other
+
+    def open_links(self) -> Longs:
+        """Return the links that partitions into the inner blocks do not all choose, or all leave."""
+        together, apart = self.links()
+        return np.flatnonzero(together.any(axis=1) & apart.any(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """What all recodings of a node cost at least; `states` of the eliminated attributes that cost as much, if known."""
+    """What all recodings of a node cost at least; `states` of the eliminated attributes that cost as much, if known.
+
+    `shares[link]` is the share of rows whose outer block chooses a link of the inner attribute (`kernels.nests`).
+    """
 
     cost: float
     states: dict[int, Any] | None
     lead: Any
-    cuts: Floats | None = None
+    shares: Floats | None = None
 
 
 class Nest(Merger):
@@ -119,21 +127,17 @@ class Nest(Merger):
         eliminated = [outer] if inner is None else [outer, inner]
         self._values = [_values(spaces[a]) for a in eliminated]
         super().__init__(census, spaces, eliminated, [np.array(values) for values in self._values], terms)
-        self._shape = (len(self._values[0]), 1 if inner is None else len(self._values[1]))
-        self._weights = self.finest.counts.sum(axis=0).reshape(self._shape).sum(axis=1)
-        outers, inners = self._shape
-        self._in_sets = _rule(spaces[outer]) is SETS
-        self.start = Lead(
-            Blocks.sets(_first_values(spaces[outer])) if self._in_sets else Blocks.runs(outers),
-            np.zeros((outers, inners - 1)),
-            np.full(inners - 1, UNDECIDED, np.int8),
-        )
+        outers, inners = self._shape = (len(self._values[0]), 1 if inner is None else len(self._values[1]))
+        rows = self.finest.counts.sum(axis=0).reshape(self._shape)
+        self._weights = [rows.sum(axis=1), rows.sum(axis=0)]
+        first, inside = _first_blocks(spaces[outer]), Blocks.runs(1) if inner is None else _first_blocks(spaces[inner])
+        live = np.ones((len(inside.parts), len(first.parts)), np.bool_)
+        self.start = Lead(first, inside, live, np.zeros((outers, links_among(inners, inside.in_runs))))
         self.last = outer
 
-    def work(self, contexts: Contexts) -> int:
-        """Return about how many steps a bound takes."""
-        outers, inners = self._shape
-        return len(contexts.codes) * outers * inners + len(self.start.blocks.parts) * inners * inners * 50
+    def work(self) -> int:
+        """Return about how many steps a bound takes at most."""
+        return self.finest.counts.size + self.start.live.size * 50
 
     def bound(self, boxes: Sequence[Box], contexts: Contexts, lead: Lead, target: float, thorough: bool, /) -> Bound:
         """Return what all recodings in some boxes cost at least, or some number above the target if that is more."""
@@ -141,103 +145,145 @@ class Nest(Merger):
         classes = self.classes(boxes, contexts)
         if classes is None:
             return Bound(inf, None, lead)
-        counts, covers = added_up(classes.counts, inners), added_up(classes.covers, inners)
-        complete = all(box.complete for box in boxes)
+        complete, rounds = all(box.complete for box in boxes), THOROUGH if thorough else BRIEF
         while True:
-            found = self._bound(classes, counts, covers, lead, target, thorough)
-            blocks = found.lead.blocks
-            if not thorough or found.cost >= target or blocks.size == outers:
+            found = self._bound(classes, lead, target, thorough, rounds)
+            lead, rounds = found.lead, BRIEF
+            left = (outers - lead.outer.size, inners - lead.inner.size)
+            if not thorough or found.cost >= target or left == (0, 0):
                 return found
-            if len(blocks.parts) > FEW and not complete:
+            if lead.live.sum() > FEW and not complete:
                 return found
-            lead = replace(found.lead, blocks=blocks.grown())
+            if left[1] == 0 or (left[0] > 0 and self._weights[0][-left[0]] >= self._weights[1][-left[1]]):
+                lead = lead.with_outer_value()
+            else:
+                lead = lead.with_inner_value()
 
-    def _bound(
-        self, classes: Classes, counts: Floats, covers: Floats, lead: Lead, target: float, thorough: bool
-    ) -> Bound:
-        """Return a bound with the outer values that are taken in so far."""
-        outers, inners = self._shape
-        blocks, k = lead.blocks, float(self.terms.promise.least)
-        if not len(blocks.parts):
+    def _bound(self, classes: Classes, lead: Lead, target: float, thorough: bool, rounds: int) -> Bound:
+        """Return a bound with the values that are taken in so far."""
+        if not lead.live.size:
             return Bound(inf, None, lead)
-        size = blocks.size
-        beyond, base = covers[size:].sum(axis=0), least_of(counts[size:], classes.large, k)
-        costs = np.empty((inners * (inners + 1) // 2, len(blocks.parts)))
+        outer, inner, inners = lead.outer, lead.inner, self._shape[1]
+        k = float(self.terms.promise.least)
+        base = least_of(classes.counts, inners, outer.size, inner.size, classes.large, k)
+        counts = in_places(classes.counts, inners, inner.size, inner.in_runs, False)[: outer.size]
+        covers = in_places(classes.covers, inners, inner.size, inner.in_runs, not inner.in_runs)
+        beyond, covers = covers[outer.size :].sum(axis=0), covers[: outer.size]
+        costs = np.empty(lead.live.shape)
         box_costs(
-            partial_sums(counts[:size].reshape(size, -1), not self._in_sets).reshape(-1, *counts.shape[1:]),
-            partial_sums(covers[:size].reshape(size, -1), not self._in_sets).reshape(-1, *covers.shape[1:]),
-            beyond, classes.group, classes.large, blocks.parts, k, self.terms.penalty, inners, costs,
+            _summed(counts, outer), _summed(covers, outer), beyond, classes.group, classes.large,
+            outer.parts, inner, lead.live, k, self.terms.penalty, costs,
         )  # fmt: skip
-        prices, cuts, weights = lead.prices.copy(), np.zeros((size, inners - 1)), self._weights[:size]
-        chosen, through = np.full(size, -1), np.empty(len(blocks.parts))
+        links, weights = links_among(inner.size, inner.in_runs), self._weights[0][: outer.size]
+        prices, choices = lead.prices[: outer.size, :links].copy(), np.zeros((outer.size, links))
+        chosen, through = np.full(outer.size, -1), np.empty(costs.shape if thorough else (0, 0))
         cost, agree = ascend(
-            costs, blocks.parts, blocks.masks, blocks.ends, lead.joints, weights,
-            prices[:size], target - base, THOROUGH if thorough else BRIEF, chosen, cuts, through,
+            costs, outer, inner, weights, prices, target - base, rounds, chosen, choices, through
         )  # fmt: skip
-        cost += base
-        if thorough and cost < target:
-            blocks = blocks.only(self._live(through, target - base, blocks))
-        settled = cost < target and not (lead.joints == UNDECIDED).any()  # nothing is left to disagree on
+        all_prices = lead.prices.copy()
+        all_prices[: outer.size, :links] = prices
+        after = replace(lead, prices=all_prices)
         states = None
-        if (agree or settled) and size == outers:
-            states = self._states(chosen, lead.joints if settled else cuts[0])
-        return Bound(cost, states, Lead(blocks, prices, lead.joints), weights @ cuts / weights.sum())
+        if cost + base < target:
+            if agree and (outer.size, inner.size) == self._shape:
+                states = self._states(chosen, choices[0])
+            if thorough:
+                after = after.without(self._ruled_out(through, target - base, lead))
+        return Bound(cost + base, states, after, weights @ choices / weights.sum())
 
-    def _live(self, through: Floats, target: float, blocks: Blocks) -> npt.NDArray[np.bool_]:
-        """Return which blocks to go on with: those that can be in a recoding below the target, by what it costs."""
-        live = through < target
-        if self._beam and live.sum() > self._beam:
-            live &= through <= np.partition(through, self._beam)[self._beam]
-            live |= blocks.masks & (blocks.masks - 1) == 0  # with single values, there is always a cover
-        return live
+    def _ruled_out(self, through: Floats, target: float, lead: Lead) -> Flags:
+        """Return the boxes that are in no recoding below the target; with a beam, also those that look bad."""
+        ruled_out = through >= target
+        if self._beam and through.shape[1] > self._beam:
+            least = through.min(axis=0)
+            ruled_out |= least > np.partition(least, self._beam)[self._beam]
+            ruled_out[:, lead.outer.masks & (lead.outer.masks - 1) == 0] = False  # singles: there is always a partition
+        return ruled_out
 
     def split(self, bound: Bound) -> list[Lead]:
-        """Return the two parts of a node, by the joint that its blocks disagree on most, if one is not decided."""
-        open_joints = np.flatnonzero(bound.lead.joints == UNDECIDED)
-        if not len(open_joints):
-            return []
-        shares = bound.cuts[open_joints] if bound.cuts is not None else np.zeros(len(open_joints))
-        joint = open_joints[np.argmax(shares * (1 - shares))]
-        parts = []
-        for decided in (CUT, MERGED):
-            joints = bound.lead.joints.copy()
-            joints[joint] = decided
-            parts.append(replace(bound.lead, joints=joints))
-        return parts
+        """Return the two parts of a node, by the link that its blocks disagree on most, if one is not decided.
 
-    def _states(self, chosen: Longs, cuts: Floats | npt.NDArray[np.int8]) -> dict[int, Any]:
-        block_of = dict(zip(self._values[0], chosen.tolist(), strict=True))
-        walk = self.spaces[self.outer].walk
+        Both parts are by inner blocks: those of partitions that choose the link, and those of the others.
+        """
+        lead: Lead = bound.lead
+        links, shares = lead.open_links(), bound.shares
+        if not len(links) or shares is None:  # blocks that did not agree yet have one partition left
+            return [] if bound.states else [lead]
+        link = links[np.argmax((shares * (1 - shares))[links])]
+        together, apart = lead.links()
+        return [
+            replace(lead, inner=lead.inner.only(kept), live=lead.live[kept]) for kept in (~together[link], ~apart[link])
+        ]
+
+    def _states(self, chosen: Longs, choices: Floats) -> dict[int, Any]:
+        """Return the partitions of both attributes; `choices` are the links of the inner one."""
+        states = {self.outer: self._state(self.outer, self._values[0], chosen.tolist())}
+        if self.inner is not None:
+            values = self._values[1]
+            if self.start.inner.in_runs:
+                blocks = np.cumsum([0, *choices.astype(int)]).tolist()
+            else:
+                blocks = list(range(len(values)))
+                for (i, j), merged in zip(
+                    _pairs(self.start.inner, len(values)).tolist(), choices.tolist(), strict=True
+                ):
+                    blocks[j] = min(blocks[i], blocks[j]) if merged else blocks[j]
+            states[self.inner] = self._state(self.inner, values, blocks)
+        return states
+
+    def _state(self, attribute: int, values: list[int], blocks: list[int]) -> Any:
+        walk, block_of = self.spaces[attribute].walk, dict(zip(values, blocks, strict=True))
         assert isinstance(walk, Partitions), "nests are of such attributes"
-        outer = renumbered([block_of[value] for value in walk.branches[0].children])
-        if self.inner is None:
-            return {self.outer: (outer,)}
-        return {self.outer: (outer,), self.inner: (tuple(np.cumsum([0, *cuts.astype(int)]).tolist()),)}
+        return (renumbered([block_of[value] for value in walk.branches[0].children]),)
+
+
+def _summed(placed: Floats, outer: Blocks) -> Floats:
+    sums: Floats = partial_sums(placed.reshape(outer.size, -1), outer.in_runs)
+    return sums.reshape(-1, *placed.shape[1:])
+
+
+def _pairs(blocks: Blocks, size: int | None = None) -> Longs:
+    """Return the two values of each link, as `kernels.nests` numbers them."""
+    size = blocks.size if size is None else size
+    if blocks.in_runs:
+        return np.array([(j, j + 1) for j in range(size - 1)], np.int64).reshape(-1, 2)
+    return np.array([(i, j) for j in range(size) for i in range(j)], np.int64).reshape(-1, 2)
+
+
+def _grown(sets: Blocks) -> tuple[Blocks, Longs]:
+    """Return sets with one more value: those without it, those with it, and the value by itself, and their order."""
+    value = 1 << sets.size
+    masks = np.concatenate([sets.masks, sets.masks | value, [value]])
+    order = by_first_value(masks)
+    return Blocks.sets(sets.size + 1, masks[order]), order
 
 
 def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> list[tuple[int, int]]:
     """Return which attributes may best be eliminated together, outer and inner; none where that cannot be done.
 
-    They are those whose values tell most (the largest entropy), or about as much: what they have to decide between
-    them needs no search.
+    They are those that take most to decide, or about as much: what they have to decide between them needs no search.
     """
     if not terms.nestable:
         return []
-    telling = [_entropy(space) for space in spaces]
+    blocks = [_amount(space) if can_be_nested(space) else 0 for space in spaces]
     pairs = []
-    for inner, space in enumerate(spaces):
-        if _rule(space) is not RUNS:
-            continue
-        inners = space.quasi.occurring
-        runs, room = inners * (inners + 1) // 2, MOST_COUNTS // (inners * len(census.codes))
-        for outer, other in enumerate(spaces):
-            fits = can_be_outer(other) and other.quasi.occurring <= room and _first_blocks(other) * runs <= MOST_BOXES
-            if outer != inner and fits:
-                pairs.append((outer, inner))
-    pairs.sort(key=lambda pair: (-telling[pair[0]] - telling[pair[1]], -telling[pair[1]], pair))
+    for (outer, one), (inner, other) in permutations(enumerate(blocks), 2):
+        cells = spaces[outer].quasi.occurring * spaces[inner].quasi.occurring
+        backwards = _rule(spaces[outer]) is RUNS and _rule(spaces[inner]) is SETS  # worse wherever it was tried
+        if 0 < one * other <= MOST_BOXES and cells * len(census.codes) <= MOST_COUNTS and not backwards:
+            pairs.append((outer, inner))
+    effort = {pair: sorted(_effort(spaces[a]) for a in pair) for pair in pairs}
+    most = max(effort.values(), key=sum, default=[])
+    pairs.sort(key=lambda pair: (-sum(effort[pair]), pair))
     return [
-        pair for pair in pairs if all(telling[a] >= ABOUT * telling[b] for a, b in zip(pair, pairs[0], strict=True))
+        pair for pair in pairs if all(each >= ABOUT * other for each, other in zip(effort[pair], most, strict=True))
     ]
+
+
+def _effort(space: Space) -> float:
+    """Return about how much there is to decide: partitions, in bits, less so where few values have most of the rows."""
+    shares = space.quasi.rows[space.quasi.rows > 0] / space.quasi.rows.sum()
+    return float(-(shares * np.log(shares)).sum() / log(len(shares)) * log2(space.walk.count))
 
 
 def _rule(space: Space) -> object:
@@ -249,13 +295,18 @@ def _rule(space: Space) -> object:
     return None
 
 
-def can_be_outer(space: Space) -> bool:
-    """Whether an attribute can be the outer one of a nest."""
+def can_be_nested(space: Space) -> bool:
+    """Whether an attribute can be one of a nest."""
     return _rule(space) is RUNS or (_rule(space) is SETS and space.quasi.occurring <= LARGEST_SET)
 
 
-def _first_blocks(space: Space) -> int:
-    """Return how many blocks an outer attribute has to begin with."""
+def _first_blocks(space: Space) -> Blocks:
+    """Return the blocks to begin with."""
+    return Blocks.runs(space.quasi.occurring) if _rule(space) is RUNS else Blocks.sets(_first_values(space))
+
+
+def _amount(space: Space) -> int:
+    """Return how many blocks there are to begin with."""
     size = space.quasi.occurring
     return size * (size + 1) // 2 if _rule(space) is RUNS else (1 << _first_values(space)) - 1
 
@@ -265,11 +316,6 @@ def _first_values(space: Space) -> int:
     rows = np.sort(space.quasi.rows[space.quasi.rows > 0])[::-1]
     common = 1 + int(np.searchsorted(np.cumsum(rows), COMMON * rows.sum()))
     return min(max(FIRST, common), len(rows))
-
-
-def _entropy(space: Space) -> float:
-    rows = space.quasi.rows[space.quasi.rows > 0]
-    return float(-sum(share * log(share) for share in (rows / rows.sum()).tolist()))
 
 
 def _values(space: Space) -> list[int]:

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, repeat
 from math import inf
 from typing import Any, Protocol
 
@@ -31,8 +31,8 @@ MOST_OPEN = 1 << 18
 TRIALS, PROBED = 8, 3
 """An attribute is probed so many times before what it gained is trusted; then the so many that gained most are."""
 
-WORTH_A_THREAD = 200_000
-"""Probes with fewer steps of work are done one after the other."""
+SIDE_BY_SIDE, WORTH_A_THREAD = 4, 200_000
+"""So many nodes are looked at together, by two threads if a bound takes so many steps of work."""
 
 BESIDE = 4
 """Better answers are looked for beside the proof, ever less often: a node more apart after so many without any."""
@@ -51,8 +51,8 @@ class Relaxation(Protocol):
     def bound(self, boxes: Sequence[Box], contexts: Contexts, lead: Any, target: float, thorough: bool, /) -> Bound:
         """Return what all recodings in some boxes cost at least; `lead` is that of the node above."""
 
-    def work(self, contexts: Contexts) -> int:
-        """Return about how many steps a bound takes."""
+    def work(self) -> int:
+        """Return about how many steps a bound takes at most."""
 
     def split(self, bound: Bound, /) -> list[Any]:
         """Return leads that divide what the eliminated attributes have left to decide, if they have."""
@@ -70,9 +70,9 @@ class Alone:
         cost, state = self._bounder.bound(boxes, contexts)
         return Bound(cost, None if state is None else {self.last: state}, None)
 
-    def work(self, contexts: Contexts) -> int:
-        """Return about how many steps a bound takes."""
-        return len(contexts.codes) * len(self._bounder.program.steps)
+    def work(self) -> int:
+        """Return about how many steps a bound takes at most."""
+        return len(self._bounder.finest.codes) * len(self._bounder.program.steps)
 
     def split(self, _bound: Bound, /) -> list[None]:
         """Return nothing: a program leaves nothing to decide."""
@@ -88,6 +88,20 @@ class _Open:
     boxes: tuple[Box, ...] = field(compare=False)
     dead: frozenset[Option] = field(compare=False)
     lead: Any = field(compare=False)
+
+
+@dataclass(eq=False)
+class _Look:
+    """What a look at a node found: its parts, if there is anything left of it, or what is to be closed.
+
+    `bounds` is how many nodes were bounded, and `gains` what attributes gained when they were probed.
+    """
+
+    bounds: int = 0
+    parts: list[tuple[float, tuple[Box, ...], Any]] = field(default_factory=list)
+    dead: set[Option] = field(default_factory=set)
+    gains: list[tuple[int, float]] = field(default_factory=list)
+    closing: tuple[tuple[Box, ...], Bound, float] | None = None
 
 
 class _Gains:
@@ -120,19 +134,30 @@ class Proof:
         self._gains = _Gains(len(relaxation.others))
 
     def run(self, most: float = inf) -> bool:
-        """Decide step by step, at most so many nodes; return whether nothing was left open."""
+        """Decide step by step, at most about so many nodes; return whether nothing was left open.
+
+        Several nodes are looked at together, and what was found is taken in their order: it does not depend on threads.
+        """
         if self.bound == -inf:
             self._begin()
         with ThreadPoolExecutor(2) as threads:
+            each = threads.map if self.relaxation.work() >= WORTH_A_THREAD else map
             while self._queue:
                 if most <= 0 or self.watch.expired():
                     return False
-                node = heapq.heappop(self._queue)
-                if not self._expand(node, threads):
-                    heapq.heappush(self._queue, node)  # it stays open, or a later run would take it for done
+                nodes = [heapq.heappop(self._queue) for _ in range(min(SIDE_BY_SIDE, len(self._queue)))]
+                looks = list(each(self._look, nodes, repeat(self.answers.target)))
+                late = False
+                for node, look in zip(nodes, looks, strict=True):
+                    if look is None or not self._take(look):
+                        heapq.heappush(self._queue, node)  # it stays open, or a later run would take it for done
+                        late = True
+                if late:
                     return False
-                most -= 1
-                self._wait -= 1
+                if self._queue and self._queue[0].place[0] == 1:  # while it dives, the last smallest bound still holds
+                    self.bound = max(self.bound, self._queue[0].bound)
+                most -= len(nodes)
+                self._wait -= len(nodes)
                 if self._wait <= 0:
                     self.answers.kick()
                     self._wait = 1 + self.answers.idle // BESIDE
@@ -149,73 +174,69 @@ class Proof:
         place = (0, -decided) if len(self._queue) > MOST_OPEN else (1, bound)
         heapq.heappush(self._queue, _Open((*place, next(self._numbers)), bound, boxes, dead, lead))
 
-    def _expand(self, node: _Open, threads: ThreadPoolExecutor) -> bool:
-        """Replace a node by its parts; return whether there was time for it."""
-        if node.bound >= self.answers.target:
-            return True
-        boxes = self._settled(node)
+    def _look(self, node: _Open, target: float) -> _Look | None:
+        """Find the parts of a node that may be below the target; None if there was no time for it.
+
+        It changes nothing, so that others can look at the same time.
+        """
+        look = _Look(dead=set(node.dead))
+        boxes = self._settled(node) if node.bound < target else None
         if boxes is None:
-            return True
+            return look
         contexts = self.relaxation.narrowed(boxes)
-        here = self.relaxation.bound(boxes, contexts, node.lead, self.answers.target, True)
-        self._tick()
+        here = self.relaxation.bound(boxes, contexts, node.lead, target, True)
+        look.bounds += 1
         least = max(node.bound, here.cost)
-        if node.place[0] == 1:  # the smallest bound of all; while it dives, the last such one still holds
-            self.bound = max(self.bound, min(least, self._queue[0].bound if self._queue else inf))
-        if least >= self.answers.target:
-            return True
+        if least >= target:
+            return look
         if all(box.complete for box in boxes):
-            return self._close(boxes, here, least)
-        return self._branch(least, boxes, contexts, set(node.dead), here.lead, threads)
+            look.closing = (boxes, here, least)
+            return look
+        return look if self._branch(look, least, boxes, contexts, here.lead, target) else None
 
     def _branch(
-        self,
-        least: float,
-        boxes: tuple[Box, ...],
-        contexts: Contexts,
-        dead: set[Option],
-        lead: Any,
-        threads: ThreadPoolExecutor,
+        self, look: _Look, least: float, boxes: tuple[Box, ...], contexts: Contexts, lead: Any, target: float
     ) -> bool:
-        """Probe the next decisions of attributes that gain much, and take the parts of the one bounded highest."""
-        best: tuple[tuple[float, float], list[tuple[float, tuple[Box, ...], Any]]] | None = None
+        """Probe the next decisions of attributes that gain much, and take the parts of the one bounded highest.
+
+        Return whether there was time for it.
+        """
+        best = (-inf, -inf)
         for place, decision in self._gains.promising(list(self._decisions(boxes))):
             if self.watch.expired():
                 return False
-            parts = [part for part in decision if (place, part.option) not in dead]
-            probes = [(*boxes[:place], part.box, *boxes[place + 1 :]) for part in parts]
             found, alive = [], []
-            for part, inside, bound in zip(parts, probes, self._probed(probes, contexts, lead, threads), strict=True):
+            for part in decision:
+                if (place, part.option) in look.dead:
+                    continue
+                inside = (*boxes[:place], part.box, *boxes[place + 1 :])
+                bound = self.relaxation.bound(inside, contexts, lead, target, False)
+                look.bounds += 1
                 found.append(max(bound.cost, least))
-                if found[-1] >= self.answers.target:
-                    dead.add((place, part.option))
+                if found[-1] >= target:
+                    look.dead.add((place, part.option))
                 else:
                     alive.append((found[-1], inside, bound.lead))
-            most = self.answers.target if self.answers.best else max(least, *(cost for cost in found if cost < inf))
+            most = target if target < inf else max(least, *(cost for cost in found if cost < inf))
             mean = sum(min(cost, most) for cost in found) / max(1, len(found))
-            self._gains.add(place, min([most, *found]) + mean / 5 - 6 / 5 * least)
+            look.gains.append((place, min([most, *found]) + mean / 5 - 6 / 5 * least))
             if len(alive) <= 1:
-                best = ((inf, inf), alive)
-                break
+                look.parts = alive
+                return True
             score = (min(cost for cost, _, _ in alive), mean)
-            if best is None or score > best[0]:
-                best = (score, alive)
-        for cost, inside, its_lead in best[1] if best else []:
-            self._push(cost, inside, frozenset(dead), its_lead)
+            if score > best:
+                best, look.parts = score, alive
         return True
 
-    def _probed(
-        self, probes: Sequence[tuple[Box, ...]], contexts: Contexts, lead: Any, threads: ThreadPoolExecutor
-    ) -> Iterator[Bound]:
-        """Bound some nodes, side by side if there is much to do; in the same order whatever the threads do."""
-        target = self.answers.target
-        each = threads.map if self.relaxation.work(contexts) >= WORTH_A_THREAD else map
-        for bound in each(lambda boxes: self.relaxation.bound(boxes, contexts, lead, target, False), probes):
-            self._tick()
-            yield bound
-
-    def _tick(self) -> None:
-        self.watch.tick(self.answers.best.cost if self.answers.best else None, self.bound)
+    def _take(self, look: _Look) -> bool:
+        """Put the parts of a node in its place; return whether there was time for it."""
+        for _ in range(look.bounds):
+            self.watch.tick(self.answers.best.cost if self.answers.best else None, self.bound)
+        for place, gain in look.gains:
+            self._gains.add(place, gain)
+        for cost, inside, lead in look.parts:
+            self._push(cost, inside, frozenset(look.dead), lead)
+        return look.closing is None or self._close(*look.closing)
 
     def _decisions(self, boxes: Sequence[Box]) -> Iterator[tuple[int, list[Part]]]:
         for place, a in enumerate(self.relaxation.others):
