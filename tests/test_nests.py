@@ -273,6 +273,7 @@ def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
     monkeypatch.setattr(nests, "FIRST", first)
     monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 2 if first == 1 else nests.FEW)
+    monkeypatch.setattr(nests, "MOST_LIVE", 8 if seed == 1 else nests.MOST_LIVE)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
     shop, kinds, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
@@ -369,10 +370,15 @@ class Impatient(Watch):
 def test_the_search_finds_the_cheapest_of_all_recodings(
     schemes: tuple[str, ...], k: int, suppression: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the second best answer on: two attributes that are nested, or two besides that are decided step by step."""
+    """From the second best answer on: two attributes that are nested, or two besides that are decided step by step.
+
+    Half of the searches dive, as those do that have too many open nodes.
+    """
     monkeypatch.setattr(nests, "FIRST", 1 + seed % 3)
     monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 1 << seed)
+    monkeypatch.setattr(proof, "MOST_OPEN", 1 if seed % 2 else proof.MOST_OPEN)
+    monkeypatch.setattr(nests, "MOST_LIVE", 4 if seed > 1 else nests.MOST_LIVE)
     rng = np.random.default_rng(seed)
     most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
     rows = np.minimum(rng.geometric(0.8 / len(most), (120, len(most))) - 1, most)

@@ -43,6 +43,10 @@ FIRST, COMMON, FEW = 6, 0.83, 20_000
 """So many values of sets are taken in at first, or those of so many of the rows; another one where there are so many
 boxes left at most."""
 
+MOST_LIVE = 1 << 17
+"""Where all else is decided, values are taken in while there are so many boxes at most; with more, it is decided first
+which inner values are merged."""
+
 ABOUT = 0.75
 """An attribute that takes so much of the effort to decide that another does may be as good to eliminate."""
 
@@ -152,7 +156,8 @@ class Nest(Merger):
             left = (outers - lead.outer.size, inners - lead.inner.size)
             if not thorough or found.cost >= target or left == (0, 0):
                 return found
-            if lead.live.sum() > FEW and not complete:
+            few = MOST_LIVE if complete else FEW
+            if lead.live.sum() > few and not (complete and not len(lead.open_links())):
                 return found
             if left[1] == 0 or (left[0] > 0 and self._weights[0][-left[0]] >= self._weights[1][-left[1]]):
                 lead = lead.with_outer_value()
@@ -176,20 +181,21 @@ class Nest(Merger):
         )  # fmt: skip
         links, weights = links_among(inner.size, inner.in_runs), self._weights[0][: outer.size]
         prices, choices = lead.prices[: outer.size, :links].copy(), np.zeros((outer.size, links))
-        chosen, through = np.full(outer.size, -1), np.empty(costs.shape if thorough else (0, 0))
+        chosen, through = np.full(outer.size, -1), np.full(costs.shape if thorough else (0, 0), -inf)
         cost, agree = ascend(
             costs, outer, inner, weights, prices, target - base, rounds, chosen, choices, through
         )  # fmt: skip
         all_prices = lead.prices.copy()
         all_prices[: outer.size, :links] = prices
         after = replace(lead, prices=all_prices)
-        states = None
-        if cost + base < target:
+        states, reached = None, cost >= target - base
+        if not reached:
             if agree and (outer.size, inner.size) == self._shape:
                 states = self._states(chosen, choices[0])
             if thorough:
                 after = after.without(self._ruled_out(through, target - base, lead))
-        return Bound(cost + base, states, after, weights @ choices / weights.sum())
+        cost = max(cost + base, target) if reached else cost + base  # whatever rounding does
+        return Bound(cost, states, after, weights @ choices / weights.sum())
 
     def _ruled_out(self, through: Floats, target: float, lead: Lead) -> Flags:
         """Return the boxes that are in no recoding below the target; with a beam, also those that look bad."""

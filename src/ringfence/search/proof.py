@@ -25,8 +25,8 @@ from ringfence.search.progress import Watch
 Option = tuple[int, tuple[int, ...]]
 """An attribute, by its place among those that are decided, and what would be decided of it."""
 
-MOST_OPEN = 1 << 18
-"""With more open nodes than this, the search dives."""
+MOST_OPEN = 1 << 16
+"""With more open nodes than this, the search dives: a node takes up to 50 KB (`nests.Lead` of two large sets)."""
 
 TRIALS, PROBED = 8, 3
 """An attribute is probed so many times before what it gained is trusted; then the so many that gained most are."""
