@@ -34,8 +34,9 @@ TRIALS, PROBED = 8, 3
 SIDE_BY_SIDE, WORTH_A_THREAD = 4, 200_000
 """So many nodes are looked at together, by two threads if a bound takes so many steps of work."""
 
-BESIDE = 4
-"""Better answers are looked for beside the proof, ever less often: a node more apart after so many without any."""
+BESIDE, APART = 4, 16
+"""Better answers are looked for beside the proof, ever less often: a node more apart after so many without any, up to
+so many nodes."""
 
 
 class Relaxation(Protocol):
@@ -160,7 +161,7 @@ class Proof:
                 self._wait -= len(nodes)
                 if self._wait <= 0:
                     self.answers.kick()
-                    self._wait = 1 + self.answers.idle // BESIDE
+                    self._wait = min(APART, 1 + self.answers.idle // BESIDE)
         return True
 
     def _begin(self) -> None:
