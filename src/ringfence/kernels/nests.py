@@ -20,7 +20,6 @@ from ringfence.kernels.nest_blocks import Blocks, Graph, cheapest_partition, gra
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 PATIENCE, CALMER, LEAST_PACE = 4, 0.7, 0.02
 """After so many rounds without gain, steps become shorter by this factor; below the last, it is not worth the while."""
