@@ -210,7 +210,7 @@ def test_the_sum_over_a_block_is_that_of_its_two_parts(data: st.DataObject, size
 
 @given(data=st.data(), k=st.integers(1, 9), penalty=st.sampled_from([40.0, inf]))
 def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: int, penalty: float) -> None:
-    """Also where values of either attribute are not taken in, and where few boxes are live."""
+    """Also where values of either attribute are not taken in, where few boxes are live, and for sums of small ones."""
     outer, inner, classes = (
         drawn_blocks(data, 3, some=False),
         drawn_blocks(data, 4, some=True),
@@ -219,30 +219,26 @@ def test_boxes_cost_what_their_classes_cost_one_by_one(data: st.DataObject, k: i
     outers = outer.size + (0 if outer.in_runs else data.draw(st.integers(0, 1)))
     inners = inner.size + (0 if inner.in_runs else data.draw(st.integers(0, 1)))
     counts = numbers(data, 0, 6, classes, outers, inners)
-    group = numbers(data, 0, 1, classes).astype(np.int64)
+    group, large = numbers(data, 0, 1, classes).astype(np.int64), data.draw(st.integers(0, classes))
     covers = np.stack([counts[group == g].sum(axis=0) for g in (0, 1)])
-    costs = np.empty((len(inner.parts), len(outer.parts)))
-    if not costs.size:
+    if not len(inner.parts) * len(outer.parts):
         return
-    live = numbers(data, 0, data.draw(st.sampled_from([1, 12])), *costs.shape) == 1
-    placed = nest_boxes.in_places(counts.reshape(classes, -1), inners, inner.size, inner.in_runs, False)
-    covered = nest_boxes.in_places(covers.reshape(2, -1), inners, inner.size, inner.in_runs, not inner.in_runs)
-    sums = [
-        nest_blocks.partial_sums(part[: outer.size].reshape(outer.size, -1), outer.in_runs).reshape(-1, *part.shape[1:])
-        for part in (placed, covered)
-    ]
-    nest_boxes.box_costs(
-        sums[0], sums[1], covered[outer.size :].sum(axis=0), group, classes, outer.parts, inner, live,
-        float(k), penalty, costs,
-    )  # fmt: skip
-    for s, b in itertools.product(range(costs.shape[0]), range(costs.shape[1])):
+    live = numbers(data, 0, data.draw(st.sampled_from([1, 12])), len(inner.parts), len(outer.parts)) == 1
+    rows, around, flags = (
+        np.ascontiguousarray(part) for part in (counts.transpose(1, 2, 0), covers.transpose(1, 2, 0), live.T)
+    )
+    turned = np.empty(flags.shape)
+    nest_boxes.box_costs(rows, around, group, large, outer, inner, flags, float(k), penalty, turned)
+    costs = turned.T
+    for s, b in itertools.product(range(len(inner.parts)), range(len(outer.parts))):
         values, inside = list(members_of(outer, b)), list(members_of(inner, s))
         reached = np.ix_([*values, *range(outer.size, outers)], [*inside, *range(inner.size, inners)])
         expected = 0.0
         for c in range(classes):
             number = counts[c][np.ix_(values, inside)].sum()
             reach = covers[group[c]][reached].sum()
-            expected += 0.0 if number == 0 else number * (penalty if reach < k else max(number, k))
+            each = max(number, k) if c < large else k
+            expected += 0.0 if number == 0 else number * (penalty if reach < k else each)
         assert costs[s, b] == (expected if live[s, b] else inf)
 
 
@@ -272,8 +268,7 @@ def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
     """Every node of a random way down is compared with the cheapest recoding in it, with the prices met on the way."""
     monkeypatch.setattr(nests, "FIRST", first)
     monkeypatch.setattr(nests, "COMMON", 0.0)
-    monkeypatch.setattr(nests, "FEW", 2 if first == 1 else nests.FEW)
-    monkeypatch.setattr(nests, "MOST_LIVE", 8 if seed == 1 else nests.MOST_LIVE)
+    monkeypatch.setattr(nests, "FEW", 2 if first == 1 else 8 if seed == 1 else nests.FEW)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
     shop, kinds, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
@@ -323,7 +318,7 @@ def boxes_of(nest: Nest, lead: Lead, states: tuple[Any, ...]) -> set[tuple[tuple
         (nest.inner, nest.outer), nest._values[::-1], (lead.inner.size, lead.outer.size), strict=True
     ):
         place = {value: number for number, value in enumerate(values)}
-        (blocks,) = states[attribute]  # type: ignore[index]
+        (blocks,) = states[attribute]
         inside = [
             tuple(sorted(place[v] for v in range(len(blocks)) if blocks[v] == block and place[v] < taken))
             for block in {*blocks}
@@ -378,7 +373,6 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
     monkeypatch.setattr(nests, "COMMON", 0.0)
     monkeypatch.setattr(nests, "FEW", 1 << seed)
     monkeypatch.setattr(proof, "MOST_OPEN", 1 if seed % 2 else proof.MOST_OPEN)
-    monkeypatch.setattr(nests, "MOST_LIVE", 4 if seed else nests.MOST_LIVE)  # at seed 1, two sets are nested
     rng = np.random.default_rng(seed)
     most = [3, 3, 2, 3] if len(schemes) > 1 else [6, 5]
     rows = np.minimum(rng.geometric(0.8 / len(most), (120, len(most))) - 1, most)

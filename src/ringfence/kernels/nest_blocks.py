@@ -83,6 +83,13 @@ class Graph(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def parts_among(size: int, in_runs: bool) -> int:
+    """Return how many partial sums there are over so many values."""
+    low = (size + 1) // 2
+    return 2 * size + 2 if in_runs else (1 << low) + (1 << (size - low))
+
+
+@njit(cache=True, nogil=True)
 def partial_sums(values: Floats, in_runs: bool) -> Floats:
     """Return sums over values such that the sum over any block is that of two of them (`parts` of the block).
 
@@ -90,19 +97,29 @@ def partial_sums(values: Floats, in_runs: bool) -> Floats:
     sets, they are the sums over all sets of the first half of the values, and over all sets of the second.
     """
     size, width = values.shape
+    sums = np.empty((parts_among(size, in_runs), width))
+    fill_partial_sums(values, width, in_runs, sums)
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def fill_partial_sums(values: Floats, width: int, in_runs: bool, sums: Floats) -> None:
+    """Fill the first columns of `sums` with the partial sums of those of some values."""
+    size, low = len(values), (len(values) + 1) // 2
+    sums[0, :width] = 0.0
     if in_runs:
-        sums = np.zeros((2 * size + 2, width))
+        sums[size + 1, :width] = 0.0
         for value in range(size):
-            sums[value + 1] = sums[value] + values[value]
-        sums[size + 1 :] = -sums[: size + 1]
-        return sums
-    low = (size + 1) // 2
-    sums = np.zeros(((1 << low) + (1 << (size - low)), width))
+            for i in range(width):
+                total = sums[value, i] + values[value, i]
+                sums[value + 1, i], sums[size + 2 + value, i] = total, -total
+        return
+    sums[1 << low, :width] = 0.0
     for value in range(size):
         base, bit = (0, 1 << value) if value < low else (1 << low, 1 << (value - low))
-        for part in range(bit):
-            sums[base + bit + part] = sums[base + part] + values[value]
-    return sums
+        for part in range(base, base + bit):
+            for i in range(width):
+                sums[part + bit, i] = sums[part, i] + values[value, i]
 
 
 @njit(cache=True, nogil=True)

@@ -19,11 +19,12 @@ from ringfence.census import Census
 from ringfence.classes import Roller
 from ringfence.metrics import Metric
 from ringfence.partitions import CUT, RUNS, SETS, Partitions, renumbered
+from ringfence.search.beams import Beam
 from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Boxes
 from ringfence.search.lattice import SAME, SLACK
 from ringfence.search.merging import Terms
-from ringfence.search.nests import Nest, can_be_nested
+from ringfence.search.nests import can_be_nested
 from ringfence.search.programs import blocks_of, completed
 from ringfence.search.progress import Watch
 from ringfence.spaces import Levels, Space
@@ -35,9 +36,6 @@ CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
 
 SELDOM = 8
 """Every how many kicks large programs take part, too."""
-
-BEAM = 30
-"""The best partition of a large set is looked for among so many blocks, where that can be done (`nests`)."""
 
 HARD = 7
 """Every how many kicks it is a hard one."""
@@ -79,7 +77,7 @@ class Answers:
         self.boxes = [Boxes(space) for space in spaces]
         self._bounders: dict[int, Bounder] = {}
         self._beams = {
-            a: Nest(census, spaces, a, None, terms, beam=BEAM)
+            a: Beam(census, spaces, a, terms)
             for a, space in enumerate(spaces)
             if space.widest and not cheap(space, blocks_of(space)) and terms.nestable and can_be_nested(space)
         }
@@ -202,7 +200,7 @@ class Answers:
         while tried < len(order) and not self.watch.expired():
             a = order[0]
             order = [*order[1:], a]
-            cost, state = self._better(a, states, reached) if a in self._beams else self._best_of(a, states)
+            cost, state = self._good_of(a, states) if a in self._beams else self._best_of(a, states)
             tried += 1
             if state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0):
                 reached, tried = cost, 1
@@ -214,15 +212,13 @@ class Answers:
         bounder = self.bounder(attribute)
         boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
         self.watch.tick(self.best.cost if self.best else None)
-        return bounder.bound(boxes, bounder.narrowed(boxes))
+        return bounder.bound(boxes, bounder.finest)
 
-    def _better(self, attribute: int, states: Sequence[Any], reached: float) -> tuple[float, Any]:
-        """Return a good partition of a large set, by a beam, and what it costs; None if that is not less."""
+    def _good_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
+        """Return what a good partition of a large set costs, given those of the others, and the partition."""
         beam = self._beams[attribute]
-        boxes = [self.boxes[other].exactly(states[other]) for other in beam.others]
         self.watch.tick(self.best.cost if self.best else None)
-        found = beam.bound(boxes, beam.narrowed(boxes), beam.start, reached * (1 - SLACK), True)
-        return found.cost, found.states[attribute] if found.states else None
+        return beam.partition([self.boxes[other].exactly(states[other]) for other in beam.others])
 
     def _values_moved(self, states: list[Any], reached: float) -> float:
         """Move single values of sets that are too large for an exact program to other blocks, while that is cheaper."""

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ringfence.census import Census, Floats, Longs
-from ringfence.kernels.nest_blocks import Blocks, Flags, by_first_value, partial_sums
-from ringfence.kernels.nest_boxes import box_costs, in_places, least_of
+from ringfence.kernels.nest_blocks import Blocks, Flags, by_first_value
+from ringfence.kernels.nest_boxes import box_costs, least_of
 from ringfence.kernels.nests import ascend, links_among
 from ringfence.partitions import RUNS, SETS, Partitions, renumbered
 from ringfence.search.boxes import Box
@@ -42,10 +42,6 @@ LARGEST_SET = 16
 FIRST, COMMON, FEW = 6, 0.83, 20_000
 """So many values of sets are taken in at first, or those of so many of the rows; another one where there are so many
 boxes left at most."""
-
-MOST_LIVE = 1 << 17
-"""Where all else is decided, values are taken in while there are so many boxes at most; with more, it is decided first
-which inner values are merged."""
 
 ABOUT = 0.75
 """An attribute that takes so much of the effort to decide that another does may be as good to eliminate."""
@@ -118,23 +114,16 @@ class Bound:
 
 
 class Nest(Merger):
-    """Bounds the boxes of all attributes but two.
+    """Bounds the boxes of all attributes but two."""
 
-    Without an inner attribute, of all but one. With a `beam`, only so many sets that look best are gone on with: what
-    is found then is no bound, but a good partition, in a small part of the time.
-    """
-
-    def __init__(
-        self, census: Census, spaces: Sequence[Space], outer: int, inner: int | None, terms: Terms, *, beam: int = 0
-    ) -> None:
-        self.outer, self.inner, self._beam = outer, inner, beam
-        eliminated = [outer] if inner is None else [outer, inner]
-        self._values = [_values(spaces[a]) for a in eliminated]
+    def __init__(self, census: Census, spaces: Sequence[Space], outer: int, inner: int, terms: Terms) -> None:
+        self.outer, self.inner, eliminated = outer, inner, [outer, inner]
+        self._values = [values_of(spaces[a]) for a in eliminated]
         super().__init__(census, spaces, eliminated, [np.array(values) for values in self._values], terms)
-        outers, inners = self._shape = (len(self._values[0]), 1 if inner is None else len(self._values[1]))
+        outers, inners = self._shape = (len(self._values[0]), len(self._values[1]))
         rows = self.finest.counts.sum(axis=0).reshape(self._shape)
         self._weights = [rows.sum(axis=1), rows.sum(axis=0)]
-        first, inside = _first_blocks(spaces[outer]), Blocks.runs(1) if inner is None else _first_blocks(spaces[inner])
+        first, inside = _first_blocks(spaces[outer]), _first_blocks(spaces[inner])
         live = np.ones((len(inside.parts), len(first.parts)), np.bool_)
         self.start = Lead(first, inside, live, np.zeros((outers, links_among(inners, inside.in_runs))))
         self.last = outer
@@ -156,8 +145,7 @@ class Nest(Merger):
             left = (outers - lead.outer.size, inners - lead.inner.size)
             if not thorough or found.cost >= target or left == (0, 0):
                 return found
-            few = MOST_LIVE if complete else FEW
-            if lead.live.sum() > few and not (complete and not len(lead.open_links())):
+            if lead.live.sum() > FEW and not (complete and not len(lead.open_links())):
                 return found
             if left[1] == 0 or (left[0] > 0 and self._weights[0][-left[0]] >= self._weights[1][-left[1]]):
                 lead = lead.with_outer_value()
@@ -171,14 +159,7 @@ class Nest(Merger):
         outer, inner, inners = lead.outer, lead.inner, self._shape[1]
         k = float(self.terms.promise.least)
         base = least_of(classes.counts, inners, outer.size, inner.size, classes.large, k)
-        counts = in_places(classes.counts, inners, inner.size, inner.in_runs, False)[: outer.size]
-        covers = in_places(classes.covers, inners, inner.size, inner.in_runs, not inner.in_runs)
-        beyond, covers = covers[outer.size :].sum(axis=0), covers[: outer.size]
-        costs = np.empty(lead.live.shape)
-        box_costs(
-            _summed(counts, outer), _summed(covers, outer), beyond, classes.group, classes.large,
-            outer.parts, inner, lead.live, k, self.terms.penalty, costs,
-        )  # fmt: skip
+        costs = self._costs(classes, lead, k)
         links, weights = links_among(inner.size, inner.in_runs), self._weights[0][: outer.size]
         prices, choices = lead.prices[: outer.size, :links].copy(), np.zeros((outer.size, links))
         chosen, through = np.full(outer.size, -1), np.full(costs.shape if thorough else (0, 0), -inf)
@@ -193,18 +174,25 @@ class Nest(Merger):
             if agree and (outer.size, inner.size) == self._shape:
                 states = self._states(chosen, choices[0])
             if thorough:
-                after = after.without(self._ruled_out(through, target - base, lead))
+                after = after.without(through >= target - base)
         cost = max(cost + base, target) if reached else cost + base  # whatever rounding does
         return Bound(cost, states, after, weights @ choices / weights.sum())
 
-    def _ruled_out(self, through: Floats, target: float, lead: Lead) -> Flags:
-        """Return the boxes that are in no recoding below the target; with a beam, also those that look bad."""
-        ruled_out = through >= target
-        if self._beam and through.shape[1] > self._beam:
-            least = through.min(axis=0)
-            ruled_out |= least > np.partition(least, self._beam)[self._beam]
-            ruled_out[:, lead.outer.masks & (lead.outer.masks - 1) == 0] = False  # singles: there is always a partition
-        return ruled_out
+    def _costs(self, classes: Classes, lead: Lead, k: float) -> Floats:
+        """Return what boxes cost at least, by inner and outer block.
+
+        Costs of boxes do not depend on which attribute is the outer one. It is faster with fewer blocks outside.
+        """
+        turned = not lead.inner.in_runs and len(lead.outer.parts) > len(lead.inner.parts)
+        counts, covers = (
+            np.ascontiguousarray(rows.reshape(-1, *self._shape).transpose((2, 1, 0) if turned else (1, 2, 0)))
+            for rows in (classes.counts, classes.covers)
+        )
+        one, other = (lead.inner, lead.outer) if turned else (lead.outer, lead.inner)
+        live = lead.live if turned else np.ascontiguousarray(lead.live.T)
+        costs = np.empty(live.shape)
+        box_costs(counts, covers, classes.group, classes.large, one, other, live, k, self.terms.penalty, costs)
+        return costs if turned else np.ascontiguousarray(costs.T)
 
     def split(self, bound: Bound) -> list[Lead]:
         """Return the two parts of a node, by the link that its blocks disagree on most, if one is not decided.
@@ -223,29 +211,25 @@ class Nest(Merger):
 
     def _states(self, chosen: Longs, choices: Floats) -> dict[int, Any]:
         """Return the partitions of both attributes; `choices` are the links of the inner one."""
-        states = {self.outer: self._state(self.outer, self._values[0], chosen.tolist())}
-        if self.inner is not None:
-            values = self._values[1]
-            if self.start.inner.in_runs:
-                blocks = np.cumsum([0, *choices.astype(int)]).tolist()
-            else:
-                blocks = list(range(len(values)))
-                for (i, j), merged in zip(
-                    _pairs(self.start.inner, len(values)).tolist(), choices.tolist(), strict=True
-                ):
-                    blocks[j] = min(blocks[i], blocks[j]) if merged else blocks[j]
-            states[self.inner] = self._state(self.inner, values, blocks)
-        return states
-
-    def _state(self, attribute: int, values: list[int], blocks: list[int]) -> Any:
-        walk, block_of = self.spaces[attribute].walk, dict(zip(values, blocks, strict=True))
-        assert isinstance(walk, Partitions), "nests are of such attributes"
-        return (renumbered([block_of[value] for value in walk.branches[0].children]),)
+        values, spaces = self._values, self.spaces
+        if self.start.inner.in_runs:
+            blocks = np.cumsum([0, *choices.astype(int)]).tolist()
+        else:
+            blocks = list(range(len(values[1])))
+            pairs = _pairs(self.start.inner, len(blocks)).tolist()
+            for (i, j), merged in zip(pairs, choices.tolist(), strict=True):
+                blocks[j] = min(blocks[i], blocks[j]) if merged else blocks[j]
+        return {
+            self.outer: state_of(spaces[self.outer], values[0], chosen.tolist()),
+            self.inner: state_of(spaces[self.inner], values[1], blocks),
+        }
 
 
-def _summed(placed: Floats, outer: Blocks) -> Floats:
-    sums: Floats = partial_sums(placed.reshape(outer.size, -1), outer.in_runs)
-    return sums.reshape(-1, *placed.shape[1:])
+def state_of(space: Space, values: list[int], blocks: list[int]) -> Any:
+    """Return the partition in which values are in some blocks."""
+    block_of = dict(zip(values, blocks, strict=True))
+    assert isinstance(space.walk, Partitions), "nests are of such attributes"
+    return (renumbered([block_of[value] for value in space.walk.branches[0].children]),)
 
 
 def _pairs(blocks: Blocks, size: int | None = None) -> Longs:
@@ -275,7 +259,7 @@ def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> list[tuple[
     pairs = []
     for (outer, one), (inner, other) in permutations(enumerate(blocks), 2):
         cells = spaces[outer].quasi.occurring * spaces[inner].quasi.occurring
-        backwards = _rule(spaces[outer]) is RUNS and _rule(spaces[inner]) is SETS  # worse wherever it was tried
+        backwards = _rule(spaces[inner]) is SETS and (_rule(spaces[outer]) is RUNS or one < other)
         if 0 < one * other <= MOST_BOXES and cells * len(census.codes) <= MOST_COUNTS and not backwards:
             pairs.append((outer, inner))
     effort = {pair: sorted(_effort(spaces[a]) for a in pair) for pair in pairs}
@@ -324,7 +308,7 @@ def _first_values(space: Space) -> int:
     return min(max(FIRST, common), len(rows))
 
 
-def _values(space: Space) -> list[int]:
+def values_of(space: Space) -> list[int]:
     """Return the values of an attribute, runs in their order, sets by falling frequency."""
     assert isinstance(space.walk, Partitions), "nests are of such attributes"
     values = list(space.walk.branches[0].children)

@@ -1,0 +1,67 @@
+"""Good partitions into sets: what they are said to cost, the best where nothing is left out, and what they find."""
+
+import itertools
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from ringfence.kernels.beams import good_partition
+from ringfence.search.proof import growth
+
+Counts = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+
+COUNTS = st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6).map(float))
+)
+
+
+def cost_of(counts: Counts, blocks: tuple[int, ...], k: int, penalty: float) -> float:
+    """What a partition costs by the definition: every row the size of its class, or the penalty."""
+    total = 0.0
+    for block in {*blocks}:
+        for number in counts[[value for value, other in enumerate(blocks) if other == block]].sum(axis=0):
+            total += 0.0 if number == 0 else number * (number if number >= k else penalty)
+    return total
+
+
+@given(
+    counts=COUNTS, k=st.integers(1, 9), penalty=st.sampled_from([40.0, 200.0, inf]), width=st.sampled_from([1, 3, 99])
+)
+def test_a_good_partition_costs_what_it_is_said_to_and_is_the_best_where_all_sets_are_kept(
+    counts: Counts, k: int, penalty: float, width: int
+) -> None:
+    blocks = np.empty(len(counts), np.int64)
+    cost = good_partition(counts, float(k), penalty, width, blocks)
+    every = itertools.product(range(len(counts)), repeat=len(counts))
+    best = min(cost_of(counts, partition, k, penalty) for partition in every)
+    assert cost >= best
+    assert width < 99 or cost == best
+    if cost < inf:
+        assert cost_of(counts, tuple(blocks.tolist()), k, penalty) == cost
+
+
+def test_a_set_is_kept_for_what_may_still_join_it() -> None:
+    """Three rare values reach k only together. With two of them, the set looks bad to those who do not look ahead."""
+    rare = [0.0, 2.0, 2.0]
+    counts, blocks = np.array([[9.0, 9.0, 0.0], rare, rare, rare]), np.empty(4, np.int64)
+    assert good_partition(counts, 5.0, 1000.0, 1, blocks) == 9 * 9 + 9 * 9 + 6 * 6 + 6 * 6
+    assert len({*blocks[1:].tolist()}) == 1
+
+
+@given(gains=st.lists(st.floats(0.01, 1), min_size=2, max_size=6), more=st.floats(0.01, 1))
+def test_a_search_grows_less_with_fewer_parts_and_with_parts_that_gain_more(gains: list[float], more: float) -> None:
+    size = growth(gains, 0.0, 1.0)
+    assert size <= growth([*gains, 1.0], 0.0, 1.0)
+    assert growth([min(1.0, gain + more) for gain in gains], 0.0, 1.0) <= size
+    assert growth([gain * 7 + 3 for gain in gains], 3.0, 10.0) == pytest.approx(size)
+
+
+def test_parts_that_gain_half_each_have_four_ends_and_no_gain_is_told_from_some() -> None:
+    assert np.exp(growth([0.5, 0.5], 0.0, 1.0)) == pytest.approx(4)
+    assert np.exp(growth([0.5, 0.5, 0.5], 0.0, 1.0)) == pytest.approx(9)
+    assert growth([0.0, 1.0], 0.0, 1.0) > growth([0.1, 0.1], 0.0, 1.0)
+    assert growth([5.0, 5.0], 5.0, inf) == inf
