@@ -2,7 +2,8 @@
 
 Age is in 15 bins, ordered; the other attributes are ordered (by the alphabet, which suits no search) or sets. `asked`
 is the time in which a proof is wanted. `first` is what the answers cost before the proof begins, against the best
-known, and `after_ten` what a search costs that is stopped after ten seconds. Where one attribute eliminated by itself gets anywhere, `alone` is the time that it takes.
+known, and `after_ten` what a search that is stopped after ten seconds finds. Where one attribute eliminated by itself
+gets anywhere, `alone` is the time that it takes.
 """
 
 from collections.abc import Iterator

@@ -146,7 +146,7 @@ class Nest(Merger):
             if not thorough or found.cost >= target or left == (0, 0):
                 return found
             if lead.live.sum() > FEW and not (complete and not len(lead.open_links())):
-                return found
+                return found  # other attributes are decided first, or which inner values are merged, while any are not
             if left[1] == 0 or (left[0] > 0 and self._weights[0][-left[0]] >= self._weights[1][-left[1]]):
                 lead = lead.with_outer_value()
             else:
@@ -163,9 +163,7 @@ class Nest(Merger):
         links, weights = links_among(inner.size, inner.in_runs), self._weights[0][: outer.size]
         prices, choices = lead.prices[: outer.size, :links].copy(), np.zeros((outer.size, links))
         chosen, through = np.full(outer.size, -1), np.full(costs.shape if thorough else (0, 0), -inf)
-        cost, agree = ascend(
-            costs, outer, inner, weights, prices, target - base, rounds, chosen, choices, through
-        )  # fmt: skip
+        cost, agree = ascend(costs, outer, inner, weights, prices, target - base, rounds, chosen, choices, through)
         all_prices = lead.prices.copy()
         all_prices[: outer.size, :links] = prices
         after = replace(lead, prices=all_prices)
