@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from math import inf
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -124,14 +125,15 @@ def test_no_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Workshop, data
 
 @given(shop=workshops())
 def test_kicked_partitions_are_of_the_space(shop: Workshop) -> None:
-    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers, draw = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch()), Random(1)
     for a, space in enumerate(shop.spaces):
         every, state = {*members(answers.boxes[a], answers.boxes[a].root)}, space.state(space.coarsest)
         met = set()
         for _ in range(60):
-            state = answers._kicked(a, state)
+            state = answers._kicked(draw, a, state)
             met.add(state)
         assert met <= every
+        assert {answers._drawn(draw, a) for _ in range(20)} <= every
         assert len(every) <= 2 or len(met) > 1
 
 

@@ -1,7 +1,9 @@
 """The six schemes: their spaces against all set partitions, filtered by what Li and Li say of each."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -9,6 +11,7 @@ from itertools import combinations, pairwise, permutations, product
 from math import prod
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -595,3 +598,28 @@ def test_a_value_that_looks_like_a_set_is_an_error_when_both_would_be_published(
     )
     with pytest.raises(DataError, match=r"'\{a, b\}'"):
         _ = space[merged].labels
+
+
+def test_threads_that_meet_new_partitions_at_the_same_time_agree_on_their_positions() -> None:
+    """Searches look at several nodes at once; with positions mixed up, one recoding would be published for another."""
+    space, interval = Space(column([*"abcdefg"]), "set"), sys.getswitchinterval()
+    every = [*everything_above(space.walk, space.walk.finest)]
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            found = [*threads.map(lambda part: [space.position(state) for state in part], [every, every[::-1]] * 2)]
+    finally:
+        sys.setswitchinterval(interval)
+    assert found[0] == found[2] == found[1][::-1] == found[3][::-1]
+    assert sorted({*found[0]}) == list(range(len(space)))
+    assert len(every) == 877
+    for state, position in zip(every, found[0], strict=True):
+        assert space.state(position) == state
+        assert np.array_equal(space[position].blocks, space.recode(state).blocks)
+
+
+def everything_above(walk: Any, state: Any) -> Iterator[Any]:
+    """All partitions from one upwards."""
+    yield state
+    for other in walk.coarser(state):
+        yield from everything_above(walk, other)

@@ -7,6 +7,7 @@ the values of its group.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class Space:
         self.walk, self._recode = _levels(quasi) if scheme == "level" else _partitions(quasi, scheme)
         self._states: list[Any] = []
         self._positions: dict[Any, int] = {}
+        self._lock = Lock()
         self._recodings: list[Recoding] = []
         self._children: dict[tuple[bool, int], list[int]] = {}
         self._ends: dict[tuple[bool, int], int] = {}
@@ -100,9 +102,11 @@ class Space:
     def position(self, state: Any) -> int:
         """Return the position of a state of the walk."""
         if state not in self._positions:
-            self._positions[state] = len(self._states)
-            self._states.append(state)
-            self._recodings.append(self.recode(state))
+            with self._lock:  # threads of a search meet new states at the same time
+                if state not in self._positions:
+                    self._recodings.append(self.recode(state))
+                    self._states.append(state)
+                    self._positions[state] = len(self._states) - 1
         return self._positions[state]
 
 

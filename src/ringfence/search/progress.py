@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 
 REPORT_EVERY = 0.1  # seconds
 
@@ -39,6 +40,7 @@ class Watch:
     nodes: int = 0
     started: float = field(default_factory=time.monotonic)
     _reported: float = 0.0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     @property
     def seconds(self) -> float:
@@ -47,7 +49,8 @@ class Watch:
 
     def tick(self, best: float | None, bound: float | None = None) -> None:
         """Count a node, and report now and then: the best cost so far, and what is known to be the least possible."""
-        self.nodes += 1
+        with self._lock:  # threads count together
+            self.nodes += 1
         if self.listener is None or self.seconds - self._reported <= REPORT_EVERY:
             return
         self._reported = self.seconds

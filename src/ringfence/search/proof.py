@@ -183,7 +183,7 @@ class Proof:
                 most -= len(nodes)
                 self._wait -= len(nodes)
                 if self._wait <= 0:
-                    self.answers.kick()
+                    self.answers.kick(each)
                     self._wait = min(APART, 1 + self.answers.idle // BESIDE)
         return True
 
