@@ -425,3 +425,15 @@ def test_the_answer_and_the_way_to_it_do_not_depend_on_threads(
             ([space[place].blocks.tolist() for space, place in zip(shop.spaces, node, strict=True)], result.nodes)
         )
     assert found[0] == found[1] == found[2]
+
+
+def test_a_node_whose_parts_all_cost_the_same_is_not_lost_where_there_is_no_answer_yet() -> None:
+    """Values that always come together: nothing that is decided of one attribute gains anything."""
+    rows = np.repeat(np.arange(3), 4)[:, None].repeat(4, axis=1)
+    shop, _, costs = every_recoding(rows, ("ordered", "set", "set", "set"), 2, 1.0)
+    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    for pair in nested(shop.census, shop.spaces, shop.terms):
+        answers.best = None
+        assert Proof(Nest(shop.census, shop.spaces, *pair, shop.terms), answers, Watch()).run()
+        assert answers.best is not None
+        assert answers.best.cost == min(costs.values())
