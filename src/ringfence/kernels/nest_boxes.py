@@ -96,8 +96,8 @@ def box_costs(
             a, b = inner.parts[s]
             cost = k * (pooled[a, 0] + pooled[b, 0]) + _safe_cost(safe, a, b, safes, k)
             if failing:
-                cost += _risky_cost(risky, around_risky, risky_needs, a, b, riskies, k, most)
-                cost += _small_cost(small, around_small, small_needs, a, b, failing, k, most)
+                cost += _risky_cost(risky, around_risky, risky_needs, a, b, riskies, k, True, most)
+                cost += _risky_cost(small, around_small, small_needs, a, b, failing, k, False, most)
             costs[block, s] = cost if cost < MOST else np.inf
 
 
@@ -206,22 +206,12 @@ def _safe_cost(sums: Floats, a: int, b: int, amount: int, k: float) -> float:
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
 def _risky_cost(
-    sums: Floats, around: Floats, needs: Floats, a: int, b: int, amount: int, k: float, penalty: float
+    sums: Floats, around: Floats, needs: Floats, a: int, b: int, amount: int, k: float, large: bool, penalty: float
 ) -> float:
-    """Return what classes cost that are suppressed where their covers have less than they need."""
+    """Return what classes cost, large or small ones, that are suppressed where their covers have less than needed."""
     total = 0.0
     for c in range(amount):
         number = sums[a, c] + sums[b, c]
-        total += number * (penalty if around[a, c] + around[b, c] < needs[c] else max(number, k))
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
-def _small_cost(
-    sums: Floats, around: Floats, needs: Floats, a: int, b: int, amount: int, k: float, penalty: float
-) -> float:
-    """Return the same of small classes, by group."""
-    total = 0.0
-    for c in range(amount):
-        total += (sums[a, c] + sums[b, c]) * (penalty if around[a, c] + around[b, c] < needs[c] else k)
+        each = max(number, k) if large else k
+        total += number * (penalty if around[a, c] + around[b, c] < needs[c] else each)
     return total
