@@ -23,7 +23,7 @@ from ringfence.search import auto
 from ringfence.search.answers import Answers
 from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Box, Boxes
-from ringfence.search.merging import Terms
+from ringfence.search.merging import Terms, layout
 from ringfence.search.methods import decide, row_limit
 from ringfence.search.progress import Watch
 from ringfence.search.proof import Proof
@@ -306,3 +306,35 @@ def test_classes_are_contexts_with_the_same_codes(drawn: tuple[Any, ...]) -> Non
     keys = [tuple(int(tables[a, code[a]]) for a in range(2)) for code in codes]
     assert size == len({*keys})
     assert [keys[first[m]] for m in member] == keys
+
+
+@pytest.mark.parametrize("attributes", [1, 3, 12, 40])
+def test_classes_are_told_apart_however_many_attributes_there_are(attributes: int) -> None:
+    """Few combinations are looked up in a table, more by keys of a word, of two, of four."""
+    rng = np.random.default_rng(attributes)
+    codes = rng.integers(0, 30, (300, attributes), dtype=np.int32)
+    codes[150:] = codes[:150]
+    codes[150:, -1] = rng.integers(0, 30, 150)
+    tables = np.tile(np.arange(30) // 2, (attributes, 1))
+    fields = layout([30] * attributes)
+    member, first = np.empty(300, np.int64), np.empty(300, np.int64)
+    size = kernels.classes_of(codes, tables, fields, member, first)
+    merged = codes // 2
+    assert size == len(np.unique(merged, axis=0))
+    assert (merged[first[member]] == merged).all()
+    assert fields[-1, 0] == (attributes * 5 - 1) // 60
+
+
+@pytest.mark.parametrize("scheme", ["level", "cut", "ordered", "set"])
+def test_values_that_do_not_occur_are_no_blocks_of_their_own(scheme: str) -> None:
+    """Else, there would seem to be far more combinations of blocks than there are."""
+    paths = [[leaf, "low" if leaf < "f" else "high", "*"] for leaf in "abcdefghij"]
+    spec = Spec(attributes={"q": {"role": "quasi", "scheme": scheme, "hierarchy": {"paths": paths}}})
+    shop = Workshop(Case(pa.table({"q": list("bbdii")}), spec), [scheme], {"k": 1}, {"metric": "dm"})
+    boxes = Boxes(shop.spaces[0])
+    for state in members(boxes, boxes.root):
+        box = boxes.exactly(state)
+        occurring = shop.spaces[0].quasi.rows > 0
+        assert {*box.merged.tolist()} <= {0, *box.merged[occurring].tolist()}
+        recoded = shop.spaces[0].recode(state).blocks[occurring].tolist()
+        assert len({*recoded}) == len({*box.merged[occurring].tolist()})

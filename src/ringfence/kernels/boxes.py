@@ -21,26 +21,38 @@ OPEN = 1
 ANY = 0
 """The code of all values together."""
 EMPTY = -1
+SPARSE = 16
+"""Combinations of codes are looked up in a table of all of them unless there are so many times as many as contexts."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
 def find(key: Longs, keys: Longs, slots: Longs, size: int) -> int:
-    """Return the number of a key of two words; one that is met first becomes number `size` if there is room."""
-    span = len(slots)
+    """Return the number of a key; one that is met first becomes number `size` if there is room."""
+    span, words = len(slots), len(key)
     mixed = np.uint64(key[0]) * GOLDEN
-    mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(key[1])) * GOLDEN
-    slot = np.int64(mixed >> np.uint64(32)) & (span - 1)
+    for word in range(1, words):
+        mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(key[word])) * GOLDEN
+    slot = np.int64((mixed ^ (mixed >> np.uint64(29))) >> np.uint64(20)) & (span - 1)
     while True:
         found = slots[slot]
         if found == EMPTY:
             if size >= 0:
                 slots[slot] = size
-                keys[size, 0], keys[size, 1] = key[0], key[1]
+                keys[size] = key
             return size
-        if keys[found, 0] == key[0] and keys[found, 1] == key[1]:
+        word = 0
+        while word < words and keys[found, word] == key[word]:
+            word += 1
+        if word == words:
             return int(found)
         slot = (slot + 1) & (span - 1)
+
+
+@njit(cache=True, nogil=True)
+def _words(fields: Longs) -> int:
+    """Return how many words a key has."""
+    return 1 + fields[:, 0].max() if len(fields) else 1
 
 
 @njit(cache=True, nogil=True)
@@ -59,9 +71,13 @@ def classes_of(codes: Ints, tables: Longs, fields: Longs, member: Longs, first: 
     `first[c]` the first context of class c.
     """
     contexts, attributes = codes.shape
-    slots, keys, key, size = _slots(contexts), np.empty((contexts, 2), np.int64), np.empty(2, np.int64), 0
+    places, span = places_of(tables)
+    if span <= SPARSE * contexts:
+        return _classes_by_place(codes, places, int(span), member, first)
+    key = np.empty(_words(fields), np.int64)
+    slots, keys, size = _slots(contexts), np.empty((contexts, len(key)), np.int64), 0
     for i in range(contexts):
-        key[0] = key[1] = 0
+        key[:] = 0
         for a in range(attributes):
             key[fields[a, 0]] |= tables[a, codes[i, a]] << fields[a, 1]
         found = find(key, keys, slots, size)
@@ -73,9 +89,44 @@ def classes_of(codes: Ints, tables: Longs, fields: Longs, member: Longs, first: 
 
 
 @njit(cache=True, nogil=True)
+def places_of(tables: Longs) -> tuple[Longs, float]:
+    """Return what each value adds to the place of a combination of codes, and how many places there are.
+
+    Values with the same code add the same; with too many places, what they add is of no use.
+    """
+    places, number, span = np.zeros_like(tables), np.empty(tables.max() + 1 if tables.size else 1, np.int64), 1.0
+    for a in range(len(tables)):
+        number[:] = EMPTY
+        met = 0
+        for value in range(tables.shape[1]):
+            code = tables[a, value]
+            if number[code] == EMPTY:
+                number[code] = met
+                met += 1
+            places[a, value] = number[code] * int(min(span, 1e9))
+        span *= met
+    return places, span
+
+
+@njit(cache=True, nogil=True)
+def _classes_by_place(codes: Ints, places: Longs, span: int, member: Longs, first: Longs) -> int:
+    numbers, size = np.full(span, EMPTY, np.int32), 0
+    for i in range(len(codes)):
+        place = 0
+        for a in range(codes.shape[1]):
+            place += places[a, codes[i, a]]
+        if numbers[place] == EMPTY:
+            numbers[place] = size
+            first[size] = i
+            size += 1
+        member[i] = numbers[place]
+    return size
+
+
+@njit(cache=True, nogil=True)
 def _key_of_cell(values: Ints, tables: Longs, fields: Longs, places: Longs, side: int, key: Longs) -> None:
     """Write the key of one of a context's own cells: in the attributes on this side, all values together."""
-    key[0] = key[1] = 0
+    key[:] = 0
     for a in range(len(values)):
         key[fields[a, 0]] |= tables[a, values[a]] << fields[a, 1]
     for place in range(len(places)):
@@ -91,7 +142,7 @@ def _key_of_cover(values: Ints, tables: Longs, fields: Longs, places: Longs, sid
     A value in a block is covered by its block on one side and by the undecided values on the other; an undecided value
     by all values, on one side only.
     """
-    key[0] = key[1] = 0
+    key[:] = 0
     for a in range(len(values)):
         key[fields[a, 0]] |= tables[a, values[a]] << fields[a, 1]
     for place in range(len(places)):
@@ -125,7 +176,8 @@ def covers_of(
     classes, rows, kinds = codes.shape[0], counts.shape[1], masks.shape[0]
     places = np.flatnonzero(partly)
     sides = 1 << len(places)
-    slots, keys, key = _slots(classes * sides), np.empty((classes * sides, 2), np.int64), np.empty(2, np.int64)
+    key = np.empty(_words(fields), np.int64)
+    slots, keys = _slots(classes * sides), np.empty((classes * sides, len(key)), np.int64)
     cells, seen, size = np.zeros((classes * sides, rows)), np.zeros((kinds, classes * sides, rows), np.uint64), 0
     for c in range(classes):
         for side in range(sides):
@@ -168,10 +220,11 @@ def pool_small(
             first[size] = c
             size += 1
     large = size
-    slots, keys, key = _slots(classes), np.empty((classes, 2), np.int64), np.empty(2, np.int64)
+    key = np.empty(_words(fields), np.int64)
+    slots, keys = _slots(classes), np.empty((classes, len(key)), np.int64)
     for c in range(classes):
         if totals[c] < k:
-            key[0] = key[1] = 0
+            key[:] = 0
             for a in range(attributes):
                 key[fields[a, 0]] |= tables[a, codes[c, a]] << fields[a, 1]
             found = find(key, keys, slots, size - large) + large
@@ -290,8 +343,9 @@ def gather(source: Floats, member: Longs, out: Floats) -> None:
     """Add up rows: row i goes to row `member[i]`."""
     out[:, :] = 0.0
     for i in range(len(source)):
+        row = member[i]
         for cell in range(source.shape[1]):
-            out[member[i], cell] += source[i, cell]
+            out[row, cell] += source[i, cell]
 
 
 @njit(cache=True, nogil=True)

@@ -62,7 +62,9 @@ class Bounder(Merger):
             base, spares = self._cells(contexts, boxes, classes)
         costs = np.empty(len(self.program.members))
         counts = self.program.united(by_leaf)
-        covers = self.program.united(np.ascontiguousarray(classes.covers[classes.group].T))
+        covers = counts
+        if classes.covers is not classes.counts:
+            covers = self.program.united(np.ascontiguousarray(classes.covers[classes.group].T))
         steps, large, least = self.program.steps, classes.large, terms.promise.least
         if terms.squares and not len(self._least):
             square_costs(counts, covers, large, steps, float(least), terms.penalty, costs)

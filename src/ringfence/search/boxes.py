@@ -105,7 +105,7 @@ class Boxes:
         position, exact = choices
         end = position if exact else self.space.end(position, up=True)
         return Box(
-            merged=self.space[position].blocks.astype(np.int64),
+            merged=_table(self.space, self.space.state(position)),
             codes=self.space[end].blocks.astype(np.int64) + 2,
             partly=False,
             complete=bool(exact) or end == position,
@@ -145,10 +145,12 @@ class Boxes:
 
 
 def _table(space: Space, state: Any) -> Longs:
-    """Return for each leaf the smallest leaf of its block in a partition; leaves that do not occur stay alone."""
-    table = np.arange(space.quasi.hierarchy.leaves, dtype=np.int64)
+    """Return for each leaf the smallest leaf of its block in a partition; 0 for leaves that do not occur."""
+    table = np.zeros(space.quasi.hierarchy.leaves, np.int64)
     if isinstance(space.walk, Partitions):
         for block in space.walk.blocks(state):
             table[block] = min(block)
-        return table
-    return space.recode(state).blocks.astype(np.int64)
+    else:
+        table[:] = space.recode(state).blocks
+    table[space.quasi.rows == 0] = 0
+    return table

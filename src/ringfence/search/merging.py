@@ -93,6 +93,18 @@ class Classes:
     covered: Masks
 
 
+def layout(leaves: Sequence[int]) -> Longs:
+    """Return the word and the shift of each attribute in the keys of combinations of codes, some more than leaves."""
+    fields, word, used = [], 0, 0
+    for number in leaves:
+        bits = (number + 1).bit_length()
+        if used + bits > WORD_BITS:
+            word, used = word + 1, 0
+        fields.append((word, used))
+        used += bits
+    return np.array(fields, np.int64).reshape(-1, 2)
+
+
 class Merger:
     """Merges the contexts of all attributes but the eliminated ones."""
 
@@ -102,7 +114,7 @@ class Merger:
         self.terms, self.spaces, self.eliminated = terms, spaces, eliminated
         self.others = [a for a in range(len(spaces)) if a not in eliminated]
         self.finest = self._contexts(census, leaves)
-        self._fields = self._layout()
+        self._fields = layout([spaces[a].quasi.hierarchy.leaves for a in self.others])
         self._width = max((spaces[a].quasi.hierarchy.leaves for a in self.others), default=1)
 
     def _contexts(self, census: Census, leaves: Sequence[Longs]) -> Contexts:
@@ -127,16 +139,6 @@ class Merger:
             bits = np.left_shift(np.uint64(1), part.values.astype(np.uint64))
             np.bitwise_or.at(mask, (context[part.tuples], cells[part.tuples]), bits)
         return Contexts(np.ascontiguousarray(codes, np.int32), counts, masks)
-
-    def _layout(self) -> Longs:
-        fields, word, used = [], 0, 0
-        for a in self.others:
-            bits = (self.spaces[a].quasi.hierarchy.leaves + 1).bit_length()
-            if used + bits > WORD_BITS:
-                word, used = word + 1, 0
-            fields.append((word, used))
-            used += bits
-        return np.array(fields, np.int64).reshape(-1, 2)
 
     def narrowed(self, boxes: Sequence[Box]) -> Contexts:
         """Return contexts with those united that are merged in all of some boxes: enough for all boxes inside these.

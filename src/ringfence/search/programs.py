@@ -130,7 +130,8 @@ def _tree(builder: _Builder, walk: Partitions) -> Callable[[Floats], tuple[float
     for branch in walk.branches:
         below = [builder.row[child] if child >= 0 else rows[~child] for child in branch.children]
         ways.append(_way(builder, branch, below))
-        rows.append(builder.sum(tuple(below)))
+        if branch is not walk.branches[-1]:
+            rows.append(builder.sum(tuple(below)))
 
     def solve(costs: Floats) -> tuple[float, State]:
         best: list[float] = []
