@@ -14,9 +14,13 @@ from ringfence.search.proof import growth
 
 Counts = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 
-COUNTS = st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6).map(float))
-)
+
+@st.composite
+def partitions(draw: st.DrawFn) -> tuple[Counts, list[int]]:
+    """Rows of data by value and class, and a partition of the values."""
+    values, classes = draw(st.integers(1, 5)), draw(st.integers(1, 6))
+    counts = draw(arrays(np.float64, (values, classes), elements=st.integers(0, 6).map(float)))
+    return counts, draw(st.lists(st.integers(0, values - 1), min_size=values, max_size=values))
 
 
 def cost_of(counts: Counts, blocks: tuple[int, ...], k: int, penalty: float) -> float:
@@ -29,16 +33,20 @@ def cost_of(counts: Counts, blocks: tuple[int, ...], k: int, penalty: float) -> 
 
 
 @given(
-    counts=COUNTS, k=st.integers(1, 9), penalty=st.sampled_from([40.0, 200.0, inf]), width=st.sampled_from([1, 3, 99])
+    drawn=partitions(),
+    k=st.integers(1, 9),
+    penalty=st.sampled_from([40.0, 200.0, inf]),
+    width=st.sampled_from([1, 3, 99]),
 )
-def test_a_good_partition_costs_what_it_is_said_to_and_is_the_best_where_all_sets_are_kept(
-    counts: Counts, k: int, penalty: float, width: int
+def test_a_good_partition_costs_what_it_is_said_to_no_more_than_before_and_least_where_all_are_kept(
+    drawn: tuple[Counts, list[int]], k: int, penalty: float, width: int
 ) -> None:
-    blocks = np.empty(len(counts), np.int64)
+    counts, before = drawn
+    blocks = np.array(before)
     cost = good_partition(counts, float(k), penalty, width, blocks)
     every = itertools.product(range(len(counts)), repeat=len(counts))
     best = min(cost_of(counts, partition, k, penalty) for partition in every)
-    assert cost >= best
+    assert best <= cost <= cost_of(counts, tuple(before), k, penalty)
     assert width < 99 or cost == best
     if cost < inf:
         assert cost_of(counts, tuple(blocks.tolist()), k, penalty) == cost
@@ -47,9 +55,17 @@ def test_a_good_partition_costs_what_it_is_said_to_and_is_the_best_where_all_set
 def test_a_set_is_kept_for_what_may_still_join_it() -> None:
     """Three rare values reach k only together. With two of them, the set looks bad to those who do not look ahead."""
     rare = [0.0, 2.0, 2.0]
-    counts, blocks = np.array([[9.0, 9.0, 0.0], rare, rare, rare]), np.empty(4, np.int64)
+    counts, blocks = np.array([[9.0, 9.0, 0.0], rare, rare, rare]), np.arange(4)
     assert good_partition(counts, 5.0, 1000.0, 1, blocks) == 9 * 9 + 9 * 9 + 6 * 6 + 6 * 6
     assert len({*blocks[1:].tolist()}) == 1
+
+
+def test_of_as_many_partitions_as_there_are_that_cost_the_same_few_are_gone_on_with() -> None:
+    """Forty values of one row each: until k is reached, every partition costs the same."""
+    blocks = np.zeros(40, np.int64)
+    cost = good_partition(np.ones((40, 1)), 8.0, 1000.0, 50, blocks)
+    assert cost == 5 * 8 * 8
+    assert sorted(np.bincount(blocks).tolist()) == [8] * 5
 
 
 @given(gains=st.lists(st.floats(0.01, 1), min_size=2, max_size=6), more=st.floats(0.01, 1))

@@ -621,8 +621,8 @@ def test_an_interrupted_search_returns_what_it_has(up: bool) -> None:
     class Interrupted(Watch):
         """Interrupts after some nodes."""
 
-        def tick(self, best: float | None, bound: float | None = None) -> None:
-            super().tick(best, bound)
+        def tick(self, best: float | None, bound: float | None = None, *, nodes: int = 1) -> None:
+            super().tick(best, bound, nodes=nodes)
             if self.nodes > 20:
                 raise KeyboardInterrupt
 

@@ -5,8 +5,8 @@ are improved in turn until none can be. Then one attribute is *kicked*: some of 
 its values moved. The others are improved while it stays as it is, which lets several change for its sake; then all are.
 If that is no worse, it goes on from there: an iterated local search (Lourenço, Martin and Stützle, "Iterated local
 search", in Handbook of Metaheuristics, 2003). On census data with seven attributes, random new starts instead stayed up
-to 90 % above what this finds in two seconds. Two searches walk side by side, each with a draw of its own: where one is
-stuck, the other may not be, and two threads have something to do.
+to 90 % above what this finds in two seconds. Two searches walk side by side, in two threads: one that is stuck goes
+back to the best answer, the other begins anew, as good answers may be far from each other.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +21,11 @@ from ringfence.census import Census
 from ringfence.classes import Roller
 from ringfence.metrics import Metric
 from ringfence.partitions import CUT, RUNS, SETS, Partitions, renumbered
-from ringfence.search.beams import Beam
 from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Boxes
+from ringfence.search.descents import Descent
 from ringfence.search.lattice import SAME, SLACK
 from ringfence.search.merging import Terms
-from ringfence.search.nests import can_be_nested
 from ringfence.search.programs import blocks_of, completed
 from ringfence.search.progress import Watch
 from ringfence.spaces import Levels, Space
@@ -42,11 +41,17 @@ SELDOM = 8
 SEEDS = (2008, 2010)
 """Of the draws of the walks."""
 
+AT_ONCE = 4
+"""So many kicks does a walk take before both are compared; one by one, the faster would wait for the slower."""
+
+PATIENCE = 1000
+"""A proof begins after so many kicks without gain at the latest."""
+
 HARD = 7
 """Every how many kicks it is a hard one."""
 
-RETURN = 50
-"""After so many kicks without gain, it goes on from the best answer."""
+STUCK = 50
+"""After about so many kicks without gain, a walk goes on from elsewhere."""
 
 WORSE = 1.1
 """An answer that costs up to so many times as much as the one before is gone on from."""
@@ -63,13 +68,22 @@ class Answer:
 
 @dataclass
 class _Walk:
-    """Where one of the searches is, and its draw; `idle` is the number of its kicks since it found a better answer."""
+    """Where one of the searches is, what the best answer of its own cost, and how many kicks ago that was found."""
 
     draw: Random
     cost: float = inf
     states: list[Any] = field(default_factory=list)
+    best: float = inf
     kicks: int = 0
     idle: int = 0
+
+    def go_on_from(self, cost: float, states: list[Any]) -> None:
+        """Go on from an answer unless it is much worse."""
+        if cost <= self.cost * WORSE and cost < inf:
+            self.cost, self.states = cost, states
+        self.idle += 1
+        if cost < self.best * (1 - SLACK):
+            self.best, self.idle = cost, 0
 
 
 class Answers:
@@ -92,11 +106,7 @@ class Answers:
         )  # fmt: skip
         self.boxes = [Boxes(space) for space in spaces]
         self._bounders: dict[int, Bounder] = {}
-        self._beams = {
-            a: Beam(census, spaces, a, terms)
-            for a, space in enumerate(spaces)
-            if space.widest and not cheap(space, blocks_of(space)) and terms.nestable and can_be_nested(space)
-        }
+        self._descent = Descent(census, spaces, self.boxes, terms)
         self.best: Answer | None = None
         self._room = roller.room()
         self._walks = [_Walk(Random(seed)) for seed in SEEDS]
@@ -116,7 +126,8 @@ class Answers:
     def begin(self, start: Sequence[Any]) -> None:
         """Improve some starts, that which was given first; then kick until that gains nothing more.
 
-        That is said after as many idle kicks as a third of the triples of attributes: so many ways to be stuck.
+        That is said after idle kicks, four times as many with each attribute more: so many more ways there are to be
+        stuck.
         """
         starts = [list(start)] if start else []
         for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
@@ -125,44 +136,57 @@ class Answers:
             self.consider(states)
             cost = self._improved(states)
             for walk in self._walks:
-                self._go_on_from(walk, cost, states)
-        self.idle = 0
+                walk.go_on_from(cost, states)
+            self._take(cost, states)
+        self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            while self.idle < len(self.spaces) ** 3 // 3 and self._walks[0].states and not self.watch.expired():
+            while self.idle < most and self._walks[0].states and not self.watch.expired():
                 self.kick(threads.map)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
-        """Let all walks take a step, `each` of them at the same time or not.
+        """Let both walks take some steps, `each` of them at the same time or not.
 
         A step changes its own walk only, and what was found is taken in order: it does not depend on threads.
         """
-        if self._walks[0].states:
-            for walk, (cost, states) in zip(self._walks, list(each(self._step, self._walks)), strict=True):
-                self._go_on_from(walk, cost, states)
-                if walk.idle % RETURN == RETURN - 1 and self.best is not None:
-                    parts = zip(self.spaces, self.best.node, strict=True)
-                    walk.cost, walk.states = self.best.cost, [space.state(position) for space, position in parts]
+        if not self._walks[0].states:
+            return
+        for found in list(each(self._steps, self._walks)):
+            for cost, states in found:
+                self._take(cost, states)
+        back, anew = self._walks
+        if back.idle >= STUCK and self.best is not None:
+            parts = zip(self.spaces, self.best.node, strict=True)
+            back.cost, back.states, back.idle = self.best.cost, [space.state(place) for space, place in parts], 0
+        if anew.idle >= STUCK:
+            drawn = [self._drawn(anew.draw, a) for a in range(len(self.spaces))]
+            anew.cost, anew.states, anew.best, anew.idle = inf, drawn, inf, 0
+
+    def _take(self, cost: float, states: list[Any]) -> None:
+        """Keep what was found, if it is the best."""
+        self.idle += 1
+        if cost < self.target and self.consider(states):
+            self.idle = 0
+
+    def _steps(self, walk: _Walk) -> list[tuple[float, list[Any]]]:
+        found = []
+        for _ in range(AT_ONCE):
+            found.append(self._step(walk))
+            walk.go_on_from(*found[-1])
+        return found
 
     def _step(self, walk: _Walk) -> tuple[float, list[Any]]:
-        """Change one attribute a little, or two, or throw two away; improve all but the first, then all."""
+        """Change one attribute a little, or two, or throw two away; improve all but the first, then all.
+
+        What has more values is changed more often: there are more ways to be stuck in it.
+        """
         walk.kicks += 1
         states, draw = list(walk.states), walk.draw
-        a, other = draw.randrange(len(states)), draw.randrange(len(states))
+        a, other = draw.choices(range(len(states)), [space.quasi.occurring for space in self.spaces], k=2)
         hard = walk.kicks % HARD == 0
         states[a] = self._drawn(draw, a) if hard else self._kicked(draw, a, states[a])
         if hard or draw.random() < 0.3:
             states[other] = self._drawn(draw, other) if hard else self._kicked(draw, other, states[other])
-        thorough = walk.kicks % SELDOM == 0
-        self._improved(states, fixed=a, thorough=thorough)
-        return self._improved(states, thorough=thorough), states
-
-    def _go_on_from(self, walk: _Walk, cost: float, states: list[Any]) -> None:
-        walk.idle += 1
-        self.idle += 1
-        if cost <= walk.cost * WORSE and cost < inf:
-            walk.cost, walk.states = cost, states
-        if cost < self.target and self.consider(states):
-            walk.idle = self.idle = 0
+        return self._improved(states, last=a, thorough=walk.kicks % SELDOM == 0), states
 
     def _kicked(self, draw: Random, attribute: int, state: Any) -> Any:
         """Return a partition that differs a little: joints cut or merged, values moved, blocks merged, branches cut."""
@@ -194,48 +218,65 @@ class Answers:
             state = draw.choice(higher)
         return state
 
-    def _improved(self, states: list[Any], *, fixed: int | None = None, thorough: bool = True) -> float:
+    def _improved(self, states: list[Any], *, last: int | None = None, thorough: bool = True) -> float:
         """Replace the partition of one attribute after the other by the best one, until nothing gets better.
 
-        One attribute may be fixed; those with large programs are left out unless it is to be thorough. Return what it
-        costs then.
+        One attribute may be the last: it stays as it is until the others are improved. Those with large programs are
+        left out unless it is to be thorough. Return what it costs then.
         """
-        reached, tried = inf, 0
         order = [
             a
             for a in range(len(states))
-            if a != fixed
-            and (thorough or a in self._beams or cheap(self.spaces[a], len(self.bounder(a).program.members)))
+            if thorough or a in self._descent.attributes or cheap(self.spaces[a], len(self.bounder(a).program.members))
         ]
-        while tried < len(order) and not self.watch.expired():
-            a = order[0]
-            order = [*order[1:], a]
-            cost, state = self._good_of(a, states) if a in self._beams else self._best_of(a, states)
-            tried += 1
-            if state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0):
+        others = [a for a in order if a != last]
+        reached = self._in_turn(states, others, inf, settled=False)
+        if last is not None and last in order:
+            reached = self._in_turn(states, [last, *others], reached, settled=True)
+        return self._values_moved(states, reached) if thorough and reached < inf else reached
+
+    def _in_turn(self, states: list[Any], order: list[int], reached: float, *, settled: bool) -> float:
+        """Improve attributes in turn, those of the descent together; return what it costs then.
+
+        If it is settled, all but the first of them were tried since what it costs was reached.
+        """
+        together = [a for a in order if a in self._descent.attributes]
+        turns = [*([together] if together else []), *([a] for a in order if a not in together)]
+        turns.sort(key=lambda turn: order[0] not in turn)
+        tried = len(turns) - 1 if settled else 0
+        while tried < len(turns) and not self.watch.expired():
+            turn = turns[0]
+            turns = [*turns[1:], turn]
+            if turn is together:
+                cost = self._descent.improve(states, turn, reached, len(turn) - 1 if settled else 0, self._go_on)
+                gained = cost < reached
+            else:
+                cost, state = self._best_of(turn[0], states)
+                gained = state is not None and cost < reached - SLACK * abs(reached if reached < inf else 1.0)
+                states[turn[0]] = state if gained else states[turn[0]]
+            tried, settled = tried + 1, False
+            if gained:
                 reached, tried = cost, 1
-                states[a] = state
-        return self._values_moved(states, reached) if thorough and fixed is None and reached < inf else reached
+        return reached
+
+    def _go_on(self, judged: int) -> bool:
+        """Count recodings that were judged; return whether there is time left."""
+        self.watch.tick(self.best.cost if self.best else None, nodes=judged)
+        return not self.watch.expired()
 
     def _best_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
         """Return what the best partition of an attribute costs, given those of the others, and the partition."""
         bounder = self.bounder(attribute)
         boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
-        self.watch.tick(self.best.cost if self.best else None)
+        self._go_on(1)
         return bounder.bound(boxes, bounder.finest)
-
-    def _good_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
-        """Return what a good partition of a large set costs, given those of the others, and the partition."""
-        beam = self._beams[attribute]
-        self.watch.tick(self.best.cost if self.best else None)
-        return beam.partition([self.boxes[other].exactly(states[other]) for other in beam.others])
 
     def _values_moved(self, states: list[Any], reached: float) -> float:
         """Move single values of sets that are too large for an exact program to other blocks, while that is cheaper."""
         eliminated = alone(self.spaces)
         for a, space in enumerate(self.spaces):
             if (
-                a in self._beams
+                a in self._descent.attributes
                 or self.bounder(a).program.exact
                 or isinstance(space.walk, Levels)
                 or len(space.walk.branches) > 1

@@ -257,7 +257,7 @@ def nested(census: Census, spaces: Sequence[Space], terms: Terms) -> list[tuple[
     pairs = []
     for (outer, one), (inner, other) in permutations(enumerate(blocks), 2):
         cells = spaces[outer].quasi.occurring * spaces[inner].quasi.occurring
-        backwards = _rule(spaces[inner]) is SETS and (_rule(spaces[outer]) is RUNS or one < other)
+        backwards = rule_of(spaces[inner]) is SETS and (rule_of(spaces[outer]) is RUNS or one < other)
         if 0 < one * other <= MOST_BOXES and cells * len(census.codes) <= MOST_COUNTS and not backwards:
             pairs.append((outer, inner))
     effort = {pair: sorted(_effort(spaces[a]) for a in pair) for pair in pairs}
@@ -274,7 +274,7 @@ def _effort(space: Space) -> float:
     return float(-(shares * np.log(shares)).sum() / log(len(shares)) * log2(space.walk.count))
 
 
-def _rule(space: Space) -> object:
+def rule_of(space: Space) -> object:
     """Return the rule of a space that is one branch of runs or sets, of two values or more."""
     if isinstance(space.walk, Partitions) and len(space.walk.branches) == 1:
         branch = space.walk.branches[0]
@@ -285,18 +285,18 @@ def _rule(space: Space) -> object:
 
 def can_be_nested(space: Space) -> bool:
     """Whether an attribute can be one of a nest."""
-    return _rule(space) is RUNS or (_rule(space) is SETS and space.quasi.occurring <= LARGEST_SET)
+    return rule_of(space) is RUNS or (rule_of(space) is SETS and space.quasi.occurring <= LARGEST_SET)
 
 
 def _first_blocks(space: Space) -> Blocks:
     """Return the blocks to begin with."""
-    return Blocks.runs(space.quasi.occurring) if _rule(space) is RUNS else Blocks.sets(_first_values(space))
+    return Blocks.runs(space.quasi.occurring) if rule_of(space) is RUNS else Blocks.sets(_first_values(space))
 
 
 def _amount(space: Space) -> int:
     """Return how many blocks there are to begin with."""
     size = space.quasi.occurring
-    return size * (size + 1) // 2 if _rule(space) is RUNS else (1 << _first_values(space)) - 1
+    return size * (size + 1) // 2 if rule_of(space) is RUNS else (1 << _first_values(space)) - 1
 
 
 def _first_values(space: Space) -> int:
@@ -310,6 +310,6 @@ def values_of(space: Space) -> list[int]:
     """Return the values of an attribute, runs in their order, sets by falling frequency."""
     assert isinstance(space.walk, Partitions), "nests are of such attributes"
     values = list(space.walk.branches[0].children)
-    if _rule(space) is SETS:
+    if rule_of(space) is SETS:
         values.sort(key=lambda value: (-int(space.quasi.rows[value]), value))
     return values

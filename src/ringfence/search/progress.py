@@ -47,10 +47,10 @@ class Watch:
         """How long the search has run."""
         return time.monotonic() - self.started
 
-    def tick(self, best: float | None, bound: float | None = None) -> None:
-        """Count a node, and report now and then: the best cost so far, and what is known to be the least possible."""
+    def tick(self, best: float | None, bound: float | None = None, *, nodes: int = 1) -> None:
+        """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""
         with self._lock:  # threads count together
-            self.nodes += 1
+            self.nodes += nodes
         if self.listener is None or self.seconds - self._reported <= REPORT_EVERY:
             return
         self._reported = self.seconds

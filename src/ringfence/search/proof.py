@@ -38,8 +38,8 @@ TRIALS, PROBED = 8, 3
 SIDE_BY_SIDE, WORTH_A_THREAD = 4, 200_000
 """So many nodes are looked at together, by two threads if a bound takes so many steps of work."""
 
-BESIDE, APART = 4, 16
-"""Better answers are looked for beside the proof, ever less often: a node more apart after so many without any, up to
+APART = 16
+"""Better answers are looked for beside the proof, ever less often: a node more apart after each kick without any, up to
 so many nodes."""
 
 
@@ -154,7 +154,7 @@ class Proof:
         self.relaxation, self.answers, self.watch = relaxation, answers, watch
         self.bound = -inf
         self._queue: list[_Open] = []
-        self._numbers, self._wait = count(), 1
+        self._numbers, self._wait = count(), APART
         self._gains = _Gains(len(relaxation.others))
 
     def run(self, most: float = inf) -> bool:
@@ -184,7 +184,7 @@ class Proof:
                 self._wait -= len(nodes)
                 if self._wait <= 0:
                     self.answers.kick(each)
-                    self._wait = min(APART, 1 + self.answers.idle // BESIDE)
+                    self._wait = min(APART, 1 + self.answers.idle)
         return True
 
     def _begin(self) -> None:
