@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from ringfence.kernels.beams import good_partition
+from ringfence.kernels.descents import best_sets
 from ringfence.search.proof import growth
 
 Counts = np.ndarray[tuple[int, int], np.dtype[np.float64]]
@@ -50,6 +51,17 @@ def test_a_good_partition_costs_what_it_is_said_to_no_more_than_before_and_least
     assert width < 99 or cost == best
     if cost < inf:
         assert cost_of(counts, tuple(blocks.tolist()), k, penalty) == cost
+
+
+def test_the_best_partition_is_not_lost_however_few_are_gone_on_with() -> None:
+    worse = 0
+    for seed in range(40):
+        counts = np.random.default_rng(seed).integers(0, 6, (7, 4)).astype(float)
+        best, alone = np.empty(7, np.int64), np.arange(7)
+        cost = best_sets(counts, 9.0, 1000.0, best)
+        worse += good_partition(counts, 9.0, 1000.0, 1, alone) > cost
+        assert good_partition(counts, 9.0, 1000.0, 1, best) == cost
+    assert worse > 10  # it is not found anyhow
 
 
 def test_a_set_is_kept_for_what_may_still_join_it() -> None:

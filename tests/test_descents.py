@@ -70,8 +70,11 @@ def test_the_best_partition_is_found(drawn: tuple[Counts, list[int]], k: int, pe
 
 
 @pytest.mark.parametrize("scheme", ["ordered", "set"])
-@pytest.mark.parametrize("suppression", [0.0, 1.0])
-def test_what_is_reached_is_true_and_no_attribute_can_be_improved(scheme: str, suppression: float) -> None:
+@pytest.mark.parametrize(("suppression", "at_once"), [(0.0, 1000), (1.0, 1000), (1.0, 0)])
+def test_what_is_reached_is_true_and_no_attribute_can_be_improved(
+    scheme: str, suppression: float, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringfence.search.descents.SLICE", at_once)
     for seed in range(12):
         parts = shop(seed, scheme, sizes=(5, 4, 6), suppression=suppression)
         states = finest(parts)
@@ -103,6 +106,9 @@ def test_many_classes_and_few_are_told_apart_alike() -> None:
     blocks = [len({*state[0]}) for state in states]
     assert np.prod(blocks) <= SPARSE * len(parts.census.codes)
     assert parts.cost(node) == pytest.approx(reached)
+    before = finest(parts)
+    assert descent_of(parts).improve(before, [0, 1, 2, 3], 0.0, 0, lambda _: True) == 0.0
+    assert before == finest(parts)
 
 
 def test_only_what_was_not_tried_is_tried_and_the_rest_stays() -> None:
@@ -138,6 +144,16 @@ def test_sets_of_more_values_than_all_of_whose_partitions_are_looked_at() -> Non
     assert max(len(state[0]) for state in states) > FEW
     assert parts.cost(node_of(parts, states)) == pytest.approx(reached)
     assert reached < parts.cost([space.coarsest for space in parts.spaces])
+
+
+def test_answers_are_at_least_as_good_as_what_is_reached_at_once() -> None:
+    for seed in range(5):
+        parts = shop(seed, "set", sizes=(6, 5, 6))
+        answers = Answers(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
+        answers.begin(())
+        assert answers.best is not None
+        reached = descent_of(parts).improve(finest(parts), [0, 1, 2], inf, 0, lambda _: True)
+        assert answers.best.cost <= reached < parts.cost([space.coarsest for space in parts.spaces])
 
 
 def test_attributes_that_are_not_runs_or_sets_are_improved_beside_the_others() -> None:
