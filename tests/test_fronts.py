@@ -143,7 +143,7 @@ def test_the_points_of_a_scheme_are_what_optimal_finds(
 
 
 def test_a_front_that_ran_out_of_time_bounds_what_it_left_open() -> None:
-    method = {"metric": "dm", "scheme": "set", "suppression": 0.02}
+    method = {"metric": "dm", "scheme": "ordered", "suppression": 0.02}
     spec = with_parts(people_spec(), privacy={}, method={**method, "time_limit": 0.5}, frontier={"k": [5, 50]})
     front = rf.frontier(people(800), spec)
     assert isinstance(front, SchemeFrontier)

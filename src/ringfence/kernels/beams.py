@@ -100,11 +100,19 @@ def _ways_on(sets: Longs, sizes: Longs, costs: Floats) -> tuple[Longs, Longs, Fl
     ways, amount = (sizes + 1).sum(), len(costs) // 2
     parents, joined, totals, way = np.empty(ways, np.int64), np.empty(ways, np.int64), np.empty(ways), 0
     for p in range(len(sizes)):
+        before = 0.0
+        for place in range(sizes[p]):
+            before += costs[sets[p, place]]
         for place in range(sizes[p] + 1):
-            total = costs[2 * amount] if place == sizes[p] else 0.0
-            for other in range(sizes[p]):
-                total += costs[sets[p, other] + (amount if other == place else 0)]
-            parents[way], joined[way], totals[way] = p, place, total
+            rest = before
+            if place < sizes[p]:
+                rest -= costs[sets[p, place]]
+                if before >= MOST:  # of which nothing can be taken away without loss
+                    rest = 0.0
+                    for other in range(sizes[p]):
+                        rest += costs[sets[p, other]] if other != place else 0.0
+            one = sets[p, place] + amount if place < sizes[p] else 2 * amount
+            parents[way], joined[way], totals[way] = p, place, rest + costs[one]
             way += 1
     return parents, joined, totals
 

@@ -19,6 +19,9 @@ Flags = npt.NDArray[np.bool_]
 FEW = 8
 """Of sets of so many values, all partitions are looked at; of more, good ones."""
 
+EFFORT = 20_000_000
+"""Fewer partitions are gone on with where they would take more steps than this: hundreds of values, or of classes."""
+
 
 @njit(cache=True, nogil=True)
 def improve_in_turn(
@@ -39,8 +42,8 @@ def improve_in_turn(
     reached: float,
     tried: int,
 ) -> tuple[float, int, int]:
-    """Improve attributes in their order, again and again, at most so many times; return what it costs then, how many
-    were tried since the last gain, and how often an attribute was.
+    """Improve attributes in their order, again and again, for about so many steps of work; return what it costs then,
+    how many were tried since the last gain, and how often an attribute was.
 
     `tables[a, leaf]` is the block of a leaf of attribute a, and is changed. `codes[i]` are the leaves of tuple i, of
     which there are `weights[i]`; `columns` is the same turned. `places[a, leaf]` says where a leaf is among the values
@@ -50,8 +53,8 @@ def improve_in_turn(
     member, first, wholes = np.empty(tuples, np.int64), np.empty(tuples, np.int64), np.empty(tuples, np.int64)
     adds, span = places_of(tables)
     _add_up(codes, adds, wholes)
-    done = 0
-    while tried < len(order) and done < most:
+    done, work = 0, 0
+    while tried < len(order) and work < most:
         a = order[done % len(order)]
         own = tables[a].copy()
         if span <= SPARSE * tuples:
@@ -72,9 +75,11 @@ def improve_in_turn(
         elif sizes[a] <= FEW:
             cost = best_sets(counts, k, penalty, blocks)
         else:
-            cost = good_partition(counts, k, penalty, width, blocks)
+            affordable = max(1, min(width, EFFORT // (classes * sizes[a] ** 2)))
+            cost = good_partition(counts, k, penalty, affordable, blocks)
         done += 1
         tried += 1
+        work += tuples + 4 * classes * sizes[a] ** 2
         if cost < reached and (reached == np.inf or cost < reached - slack * abs(reached)):
             reached, tried = cost, 1
             for leaf in range(len(own)):

@@ -18,7 +18,7 @@ from random import Random
 from typing import Any
 
 from ringfence.census import Census
-from ringfence.classes import Roller
+from ringfence.classes import Classes, Roller
 from ringfence.metrics import Metric
 from ringfence.partitions import CUT, RUNS, SETS, Partitions, renumbered
 from ringfence.search.bounding import Bounder
@@ -89,7 +89,7 @@ class _Walk:
 class Answers:
     """The best answer so far, and the programs and the draws by which better ones are looked for.
 
-    `idle` is the number of kicks since the last one that found a better answer.
+    `idle` is the number of kicks since the last one that found a better answer; none can cost less than `floor`.
     """
 
     def __init__(
@@ -109,6 +109,8 @@ class Answers:
         self._descent = Descent(census, spaces, self.boxes, terms)
         self.best: Answer | None = None
         self._room = roller.room()
+        finest = tuple(space.finest for space in spaces)
+        self.floor = metric.floor(finest, self._classes(finest))
         self._walks = [_Walk(Random(seed)) for seed in SEEDS]
         self.idle = 0
 
@@ -116,6 +118,11 @@ class Answers:
     def target(self) -> float:
         """What a recoding must cost less than to be worth finding."""
         return inf if self.best is None else self.best.cost * (1 - SLACK)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the best is known to be the best without further proof."""
+        return self.best is not None and self.target <= self.floor
 
     def bounder(self, attribute: int) -> Bounder:
         """Return what eliminates an attribute by itself; those of large sets take some time to make."""
@@ -140,7 +147,7 @@ class Answers:
             self._take(cost, states)
         self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            while self.idle < most and self._walks[0].states and not self.watch.expired():
+            while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
@@ -168,8 +175,8 @@ class Answers:
             self.idle = 0
 
     def _steps(self, walk: _Walk) -> list[tuple[float, list[Any]]]:
-        found = []
-        for _ in range(AT_ONCE):
+        found: list[tuple[float, list[Any]]] = []
+        while len(found) < AT_ONCE and not self.watch.expired():
             found.append(self._step(walk))
             walk.go_on_from(*found[-1])
         return found
@@ -208,15 +215,23 @@ class Answers:
         return completed(walk, branches)
 
     def _drawn(self, draw: Random, attribute: int) -> Any:
-        """Return a random partition of an attribute: some random steps upwards from the finest."""
-        space = self.spaces[attribute]
-        state = space.state(space.finest)
-        for _ in range(draw.randint(0, max(1, space.quasi.occurring))):
-            higher = list(space.walk.coarser(state))
-            if not higher:
-                break
-            state = draw.choice(higher)
-        return state
+        """Return a random partition of an attribute, of few blocks or of many."""
+        walk = self.spaces[attribute].walk
+        if isinstance(walk, Levels):
+            return draw.choice(walk.levels)
+        branches = []
+        for branch in walk.branches:
+            size, blocks = len(branch.children), branch.apart
+            if branch.rule is RUNS:
+                share = draw.random()
+                blocks = tuple(accumulate([0, *(int(draw.random() < share) for _ in range(size - 1))]))
+            elif branch.rule is SETS:
+                most = draw.randint(1, size)
+                blocks = renumbered([draw.randrange(most) for _ in range(size)])
+            elif branch.rule is CUT:
+                blocks = draw.choice((branch.apart, branch.together))
+            branches.append(blocks)
+        return completed(walk, branches)
 
     def _improved(self, states: list[Any], *, last: int | None = None, thorough: bool = True) -> float:
         """Replace the partition of one attribute after the other by the best one, until nothing gets better.
@@ -248,7 +263,7 @@ class Answers:
             turn = turns[0]
             turns = [*turns[1:], turn]
             if turn is together:
-                cost = self._descent.improve(states, turn, reached, len(turn) - 1 if settled else 0, self._go_on)
+                cost = self._descent.improve(states, turn, reached, len(turn) - 1 if settled else 0, self.go_on)
                 gained = cost < reached
             else:
                 cost, state = self._best_of(turn[0], states)
@@ -259,16 +274,16 @@ class Answers:
                 reached, tried = cost, 1
         return reached
 
-    def _go_on(self, judged: int) -> bool:
+    def go_on(self, judged: int) -> bool:
         """Count recodings that were judged; return whether there is time left."""
-        self.watch.tick(self.best.cost if self.best else None, nodes=judged)
+        self.watch.tick(self.best.cost if self.best else None, self.floor, nodes=judged)
         return not self.watch.expired()
 
     def _best_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
         """Return what the best partition of an attribute costs, given those of the others, and the partition."""
         bounder = self.bounder(attribute)
         boxes = [self.boxes[other].exactly(states[other]) for other in bounder.others]
-        self._go_on(1)
+        self.go_on(1)
         return bounder.bound(boxes, bounder.finest)
 
     def _values_moved(self, states: list[Any], reached: float) -> float:
@@ -296,7 +311,7 @@ class Answers:
     def consider(self, states: Sequence[Any]) -> bool:
         """Judge a node exactly, and keep it if it is the best; return whether it is feasible."""
         node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
-        classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
+        classes = self._classes(node)
         suppressed = self.terms.promise.judge(classes)
         if suppressed > self.terms.limit or suppressed == self.census.rows:
             return False
@@ -304,6 +319,9 @@ class Answers:
         if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
             self.best = found
         return True
+
+    def _classes(self, node: Node) -> Classes:
+        return self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
 
     def search_through(self, states: list[Any], attribute: int) -> bool:
         """Consider all partitions of an attribute that may be cheaper than the best, from the finest up.
@@ -317,10 +335,9 @@ class Answers:
                 return False
             position = todo.pop()
             states[attribute] = space.state(position)
-            self.watch.tick(self.best.cost if self.best else None)
+            self.go_on(1)
             node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
-            classes = self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
-            if self.metric.floor(node, classes) < self.target:
+            if self.metric.floor(node, self._classes(node)) < self.target:
                 self.consider(states)
                 todo += space.children(position, up=True)
         return True

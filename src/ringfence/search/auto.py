@@ -47,6 +47,7 @@ def search(
     proven = False
     try:
         answers.begin(start)
+        proven = answers.proven
         while len(proofs) > 1 and not proven:
             proven = any(proof.run(TRIED) for proof in proofs)
             proofs = sorted(proofs, key=lambda proof: -proof.bound)[: (len(proofs) + 1) // 2]
@@ -59,12 +60,13 @@ def search(
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
         coarsest = [space.coarsest for space in spaces]
         raise Unsatisfiable(impossible(census, roller, coarsest, terms.promise, terms.limit))
+    proven = proven or answers.proven
     answers.refine()
     best, total = answers.best, prod(space.walk.count for space in spaces)
     return best.node, SearchResult(
         cost=best.cost,
         optimal=proven,
-        bound=best.cost if proven else min(best.cost, max(0.0, *(proof.bound for proof in proofs))),
+        bound=best.cost if proven else answers.floor,
         nodes=watch.nodes,
         pruned=min(MOST_COUNTED, max(0, total - watch.nodes)),
         seconds=watch.seconds,

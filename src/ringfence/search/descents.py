@@ -19,8 +19,8 @@ WIDTH = 100
 """How many partitions into sets are gone on with (`kernels.beams`). Of education, 16 values, three times in four that
 finds the best one."""
 
-SLICE = 5_000_000
-"""About so many tuples are looked at before it is asked whether the time is up."""
+SLICE = 20_000_000
+"""After so many steps of work, some hundredths of a second, it is asked whether the time is up."""
 
 
 class Descent:
@@ -56,7 +56,7 @@ class Descent:
         while tried < len(order) and go_on(done):
             reached, tried, done = improve_in_turn(
                 self._codes, self._columns, self._weights, self._fields, self._places, self._sizes, self._in_runs,
-                float(self._terms.promise.least), self._terms.penalty, WIDTH, SLACK, 1 + SLICE // len(self._codes),
+                float(self._terms.promise.least), self._terms.penalty, WIDTH, SLACK, max(1, SLICE),
                 turn, tables, reached, tried,
             )  # fmt: skip
             turn = np.roll(turn, -done)

@@ -179,7 +179,7 @@ class Proof:
                 if late:
                     return False
                 if self._queue and self._queue[0].place[0] == 1:  # while it dives, the last smallest bound still holds
-                    self.bound = max(self.bound, self._queue[0].bound)
+                    self._raise(self._queue[0].bound)
                 most -= len(nodes)
                 self._wait -= len(nodes)
                 if self._wait <= 0:
@@ -190,8 +190,13 @@ class Proof:
     def _begin(self) -> None:
         root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)
         start, target = self.relaxation.start, self.answers.target
-        self.bound = self.relaxation.bound(root, self.relaxation.narrowed(root), start, target, False).cost
+        self._raise(self.relaxation.bound(root, self.relaxation.narrowed(root), start, target, False).cost)
         self._push(self.bound, root, frozenset(), start)
+
+    def _raise(self, bound: float) -> None:
+        """Raise the bound: whatever is not open costs no less than the best answer."""
+        self.bound = max(self.bound, bound)
+        self.answers.floor = max(self.answers.floor, min(self.bound, self.answers.target))
 
     def _push(self, bound: float, boxes: tuple[Box, ...], dead: frozenset[Option], lead: Any) -> None:
         decided = sum(len(box.choices) for box in boxes)
@@ -254,8 +259,7 @@ class Proof:
 
     def _take(self, look: _Look) -> bool:
         """Put the parts of a node in its place; return whether there was time for it."""
-        for _ in range(look.bounds):
-            self.watch.tick(self.answers.best.cost if self.answers.best else None, self.bound)
+        self.answers.go_on(look.bounds)
         for place, gain in look.gains:
             self._gains.add(place, gain)
         for cost, inside, lead in look.parts:
