@@ -1,14 +1,16 @@
 """The specification: what it accepts, what it refuses and how, and that it survives TOML unchanged."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.errors import SpecError
 from ringfence.spec import (
     Attribute,
@@ -669,3 +671,10 @@ def test_any_spec_survives_a_round_trip(parts: dict[str, Any]) -> None:
     assert given_back == spec
     assert as_written(given_back) == as_written(spec)
     assert list(given_back.attributes) == list(parts["attributes"])
+
+
+@pytest.mark.parametrize("spec", [{"privacy": {"k": 2}}, "people.toml", None])
+@pytest.mark.parametrize("verb", [rf.anonymize, rf.audit, rf.frontier])
+def test_what_is_no_specification_is_told_from_one(verb: Callable[..., object], spec: object) -> None:
+    with pytest.raises(SpecError, match=rf"the specification is a {type(spec).__name__}; allowed: a Spec, made by"):
+        verb(pa.table({"age": [1, 2]}), spec)

@@ -18,6 +18,7 @@ COUNTING_PEOPLE = (*RECODING, *(name for name in GROUPING if name != "ring"))
 
 def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
+    _check_kind(spec)
     method, data = spec.method, spec.data
     missing = {
         f"method.name = {method.name!r}": method.name not in AVAILABLE,
@@ -46,8 +47,18 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
             _check_needs_none(spec, name)
 
 
+def _check_kind(spec: object) -> None:
+    """Refuse a path, or a dictionary: whoever forgot to make a specification of it should be told how."""
+    if not isinstance(spec, Spec):
+        raise SpecError(
+            f"the specification is a {type(spec).__name__}; allowed: a Spec, made by Spec.load(path),"
+            " Spec.loads(text) or Spec(attributes=..., privacy=...)"
+        )
+
+
 def check_promise(spec: Spec, *, promised: bool = True) -> None:
     """Refuse a specification that promises nothing, or nothing about anyone."""
+    _check_kind(spec)
     privacy = spec.privacy
     judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
     if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
