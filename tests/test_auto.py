@@ -17,6 +17,7 @@ from ringfence.census import Census
 from ringfence.classes import Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.kernels import boxes as kernels
+from ringfence.kernels.keys import classes_of
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.models import promise
 from ringfence.search import auto
@@ -304,7 +305,7 @@ def test_covers_are_what_can_be_merged(drawn: tuple[Any, ...]) -> None:
 def test_classes_are_contexts_with_the_same_codes(drawn: tuple[Any, ...]) -> None:
     codes, tables, _, _ = drawn
     member, first = np.empty(len(codes), np.int64), np.empty(len(codes), np.int64)
-    size = kernels.classes_of(codes, tables, np.array([[0, 0], [1, 3]], np.int64), member, first)
+    size = classes_of(codes, tables, np.array([[0, 0], [1, 3]], np.int64), member, first)
     keys = [tuple(int(tables[a, code[a]]) for a in range(2)) for code in codes]
     assert size == len({*keys})
     assert [keys[first[m]] for m in member] == keys
@@ -320,7 +321,7 @@ def test_classes_are_told_apart_however_many_attributes_there_are(attributes: in
     tables = np.tile(np.arange(30) // 2, (attributes, 1))
     fields = layout([30] * attributes)
     member, first = np.empty(300, np.int64), np.empty(300, np.int64)
-    size = kernels.classes_of(codes, tables, fields, member, first)
+    size = classes_of(codes, tables, fields, member, first)
     merged = codes // 2
     assert size == len(np.unique(merged, axis=0))
     assert (merged[first[member]] == merged).all()

@@ -15,8 +15,8 @@ from tables import Case
 from test_auto import Workshop
 from test_beams import Counts, cost_of, partitions
 
-from ringfence.kernels.boxes import SPARSE
 from ringfence.kernels.descents import FEW, best_runs, best_sets
+from ringfence.kernels.keys import SPARSE
 from ringfence.search.answers import Answers
 from ringfence.search.boxes import Boxes
 from ringfence.search.descents import Descent

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from numba import njit
 
 from ringfence.kernels.beams import MOST, good_partition
-from ringfence.kernels.boxes import EMPTY, SPARSE, classes_of, places_of
+from ringfence.kernels.keys import EMPTY, SPARSE, classes_of, places_of
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs
 from ringfence.hierarchy import Ints
-from ringfence.kernels.boxes import classes_of, covers_of, gather, gather_masks, pool_small
+from ringfence.kernels.boxes import covers_of, gather, gather_masks, pool_small
+from ringfence.kernels.keys import classes_of
 from ringfence.metrics import Loss
 from ringfence.models import DistinctDiversity, KAnonymity, Promise
 from ringfence.search.boxes import Box
