@@ -12,9 +12,9 @@ from secrets import token_hex
 from typing import Any, Self
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ringfence.anatomy_plan import Deal
 from ringfence.errors import DataError, EngineError, SpecError, listed
@@ -33,6 +33,7 @@ from ringfence.sources import (
     ROWS,
     SHARE,
     TURN,
+    WHICH,
     WHOSE,
     as_arrow,
     csv_columns,
@@ -41,10 +42,13 @@ from ringfence.sources import (
     refuse_odd_names,
 )
 from ringfence.spec import Data
+from ringfence.values import canonical_rows, canonical_table, for_engine, missing_words
 
-__all__ = ["BUCKET", "COUNT", "ROWS", "WHOSE", "Engine", "as_released", "numbered"]
+__all__ = ["BUCKET", "COUNT", "HIGH", "LOW", "ROWS", "WHICH", "WHOSE", "Engine", "as_released", "numbered"]
 
 MASK = "*"
+HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
+"""Columns of tallies: the sums of the two halves of digests."""
 
 
 class Engine:
@@ -69,31 +73,32 @@ class Engine:
         self._duckdb.close()
         self._cleanup.close()
 
-    def open(self, source: Any, data: Data) -> ibis.Table:
+    def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source: the path of a file, or any object that holds a table.
 
-        Text files are read as text, with `data.missing_values` as missing. Numbers that are none (NaN) are missing too.
+        Text files are read as text. This is the door: what counts as one value looks the same from here on (`values`).
+        A release is opened `as_it_stands`, since a reader tells its cells apart by what they look like.
         """
         if isinstance(source, str | Path):
-            return _nan_is_missing(self._open_file(Path(source), data))
-        return self.hold(as_arrow(source))
+            return self._open_file(Path(source), data, as_it_stands)
+        table = as_arrow(source)
+        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
 
     def hold(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a table that is known to be sound."""
-        return _nan_is_missing(self._register(_without_zones(table)))
+        """Return the rows of a table that has come through the door before."""
+        return self._register(for_engine(table))
 
-    def _open_file(self, path: Path, data: Data) -> ibis.Table:
+    def _open_file(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
         if not path.is_file():
             raise DataError(f"there is no file {str(path)!r}")
         match path.suffix.lower():
             case ".csv" | ".tsv" | ".txt":
-                return self._open_csv(path, data)
+                return self._open_csv(path, data, as_it_stands)
             case ".parquet" | ".pq":
-                refuse_odd_names(_parquet_columns(path))
-                with _saying(f"cannot read {str(path)!r}", DataError):
-                    return self._view(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
+                rows = self._open_parquet(path)
+                return rows if as_it_stands else canonical_rows(rows, data.missing_values)
             case ".arrow" | ".feather" | ".ipc":
-                return self._register(as_arrow(read_ipc(path)))
+                return self.open(read_ipc(path), data, as_it_stands=as_it_stands)
             case suffix if suffix in BASKET_FILES:
                 return self._register(read_basket_file(path, data.encoding))
         raise SpecError(
@@ -101,7 +106,17 @@ class Engine:
             " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
         )
 
-    def _open_csv(self, path: Path, data: Data) -> ibis.Table:
+    def _open_parquet(self, path: Path) -> ibis.Table:
+        """Return the rows of a Parquet file, times as clocks in the zone show them that the file names."""
+        schema = _parquet_schema(path)
+        refuse_odd_names(schema.names)
+        zones = {field.name: field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz}
+        shown = [f"timezone({_literal(zone)}, {_quoted(name)}) AS {_quoted(name)}" for name, zone in zones.items()]
+        replaced = f" REPLACE ({', '.join(shown)})" if shown else ""
+        with _saying(f"cannot read {str(path)!r}", DataError):
+            return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
+
+    def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
         self._text_files = repr(str(path))
         path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding))
         columns = csv_columns(path, data)
@@ -112,7 +127,8 @@ class Engine:
             "header": "true",
             "auto_detect": "false",
             "hive_partitioning": "false",
-            "nullstr": f"[{', '.join(_literal(word) for word in dict.fromkeys(['', *data.missing_values]))}]",
+            "nullstr": f"[{', '.join(map(_literal, missing_words(() if as_it_stands else data.missing_values)))}]",
+            "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns) + "}",
         }
         settings = ", ".join(f"{key} = {value}" for key, value in options.items())
@@ -133,6 +149,32 @@ class Engine:
                 .aggregate([([], "count_all")])
                 .rename_columns([*columns, ROWS])
             )
+
+    def size(self, rows: ibis.Table) -> int:
+        """Return how many rows there are."""
+        return int(self.fetch(rows.aggregate(rows.count().name(ROWS)))[ROWS][0].as_py())
+
+    def tally(self, rows: ibis.Table, columns: Sequence[str], digested: Sequence[str], key: str) -> pa.Table:
+        """Count combinations of `columns`, and add up for each the digests of the cells that its rows have elsewhere.
+
+        Digests have 64 bits under a key; their halves are added up apart, so that no sum overflows. Cells are compared
+        as text files have them.
+        """
+        high = low = rows.count() * 0
+        if digested:
+            whole = digest(_cells(rows, digested, key))
+            high, low = ((part.cast("int64")).sum() for part in (whole >> 32, whole & 0xFFFFFFFF))
+        grouped = rows.group_by(list(columns)) if columns else rows
+        with self._reading():
+            return self._fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+
+    def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
+        """Return the digest of some cells of each row, in a column of the given name."""
+        return rows.select(digest(_cells(rows, columns, key)).name(name))
+
+    def marked(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
+        return _with(rows, {WHICH: digest(_cells(rows, rows.columns, token_hex(16)))})
 
     def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
@@ -174,7 +216,7 @@ class Engine:
             if relabel.everything is not None:
                 rows = _with(rows, {name: ibis.literal(relabel.everything)})
             else:
-                rows = self._relabel(rows, name, relabel)
+                rows = self.relabel(rows, name, relabel)
         if plan.together is not None:
             rows = _pseudonymous(rows, plan.together.entity)
         return _shuffled(self._suppress(rows.select(*columns), plan))
@@ -196,7 +238,7 @@ class Engine:
         keys = self._register(plan.combinations.rename_columns([f"{n} {KEY}" for n in plan.combinations.column_names]))
         rows = rows.inner_join(keys, [rows[f"{name} {CODE}"] == keys[f"{name} {KEY}"] for name in plan.codes])
         combination = rows[f"{COMBINATION} {KEY}"]
-        turn = ibis.row_number().over(group_by=combination, order_by=_by_chance(rows[PLACE]))
+        turn = ibis.row_number().over(group_by=combination, order_by=_by_chance(rows[PLACE], plan.secret))
         rows = rows.mutate(turn.name(TURN))
         shares = self._register(plan.shares.rename_columns([f"{n} {SHARE}" for n in plan.shares.column_names]))
         rows = rows.inner_join(
@@ -224,7 +266,7 @@ class Engine:
         lookup = self._register(pa.table({RAW: plan.raw, CODE: plan.codes}))
         same = rows[plan.name].identical_to(lookup[RAW]) if plan.raw.null_count else rows[plan.name] == lookup[RAW]
         rows = rows.inner_join(lookup, [same]).drop(RAW)
-        turn = ibis.row_number().over(group_by=rows[CODE], order_by=_by_chance(rows[PLACE]))
+        turn = ibis.row_number().over(group_by=rows[CODE], order_by=_by_chance(rows[PLACE], token_hex(16)))
         rows = rows.mutate(turn.name(TURN))
         homes = self._register(pa.table({KEY: plan.values, SHARE: plan.turns, BUCKET: plan.buckets}))
         rows = rows.inner_join(homes, [rows[CODE] == homes[KEY], rows[TURN] == homes[SHARE]])
@@ -253,7 +295,8 @@ class Engine:
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
         return self._ibis.table(name)
 
-    def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
+    def relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
+        """Return rows in which each value of a column has become what a small table says."""
         lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
         same = rows[name].identical_to(lookup[RAW]) if relabel.raw.null_count else rows[name] == lookup[RAW]
         joined = rows.left_join(lookup, [same])
@@ -341,19 +384,30 @@ def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
     """The hash of a text as a number, by DuckDB."""
 
 
-def _by_chance(number: ibis.Value) -> ibis.Value:
-    """Return a random number for each number, never the same twice: its hash with a secret of 128 bits.
+@ibis.udf.scalar.builtin(name="hash")
+def digest(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A number of 64 bits for some cells, by DuckDB."""
+
+
+def _cells(rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
+    """Return some cells of a row as texts, by their place, after a key."""
+    texts = {f"cell {place}": _as_text(rows[name]) for place, name in enumerate(columns)}
+    return ibis.struct({"key": ibis.literal(key), **texts})
+
+
+def _by_chance(number: ibis.Value, secret: str) -> ibis.Value:
+    """Return a random number for each number, never the same twice: its hash with a secret of 128 bits or more.
 
     The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
     from the order of a release which row is whose.
     """
-    return md5_number(ibis.literal(token_hex(16)) + number.cast("string"))
+    return md5_number(ibis.literal(secret) + number.cast("string"))
 
 
 def numbered(rows: ibis.Table, name: str) -> ibis.Table:
     """Return rows with a column that numbers them from 1 on, in a random order."""
     placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE])) + 1
+    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE], token_hex(16))) + 1
     return placed.mutate(number.name(name)).drop(PLACE)
 
 
@@ -367,7 +421,7 @@ def _pseudonymous(rows: ibis.Table, name: str) -> ibis.Table:
 def _shuffled(rows: ibis.Table) -> ibis.Table:
     """Return rows in a random order: that of the input must not show."""
     placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    return placed.order_by(_by_chance(placed[PLACE])).drop(PLACE)
+    return placed.order_by(_by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
 
 
 def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
@@ -382,11 +436,6 @@ def _is_field(value: ops.Value, name: str) -> bool:
 def _compares_alike(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
-
-
-def _nan_is_missing(rows: ibis.Table) -> ibis.Table:
-    floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
-    return _with(rows, {name: ibis.ifelse(rows[name].isnan(), None, rows[name]) for name in floats})
 
 
 def _floats_as_text(rows: ibis.Table) -> ibis.Table:
@@ -407,21 +456,13 @@ def as_released(data: Data) -> Data:
     return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
 
 
-def _parquet_columns(path: Path) -> list[str]:
+def _parquet_schema(path: Path) -> pa.Schema:
     import pyarrow.parquet
 
     try:
-        return list(pyarrow.parquet.read_schema(path).names)
+        return pyarrow.parquet.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"cannot read {str(path)!r} as a Parquet file: {str(error).splitlines()[0]}") from error
-
-
-def _without_zones(table: pa.Table) -> pa.Table:
-    """Return a table with times as their own zones show them: the engine would turn them to another zone."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            table = table.set_column(place, field.name, pc.local_timestamp(table[field.name]))
-    return table
 
 
 def _kinds(table: pa.Table) -> str:
@@ -431,6 +472,10 @@ def _kinds(table: pa.Table) -> str:
 def _path(path: Path) -> str:
     """Return a path as the engine reads it: with what it would take for a pattern between brackets."""
     return _literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

@@ -170,7 +170,7 @@ class Regrouping:
 
     `codes` have for each column the raw values and their codes; `combinations` the codes and a number for each
     combination; `shares` the group that the rows numbered from `first` to before `stop` of a combination go to;
-    `labels` what each group is published as.
+    `labels` what each group is published as. Which of the rows of a combination has which number follows from `secret`.
     """
 
     codes: Mapping[str, tuple[pa.Array, Longs]]
@@ -178,12 +178,13 @@ class Regrouping:
     shares: pa.Table
     labels: pa.Table
     complete: Sequence[str]
+    secret: str
 
 
 COMBINATION, FIRST, STOP, GROUP = "combination", "first", "stop", "group"
 
 
-def regrouping(plan: GroupPlan, census: Census) -> Regrouping:
+def regrouping(plan: GroupPlan, census: Census, secret: str) -> Regrouping:
     """Return what an engine must do to the rows that `census` counted."""
     parts: list[Quasi | Sensitive] = [*census.quasi]
     parts += [part for name in plan.watched for part in census.sensitive if part.name == name]
@@ -207,6 +208,7 @@ def regrouping(plan: GroupPlan, census: Census) -> Regrouping:
             }
         ),
         complete=plan.complete,
+        secret=secret,
     )
 
 

@@ -115,11 +115,15 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
         plan = decision.plan
+        rows, respelled = _respelled(engine, rows, census)
+        seed = spec.method.seed if isinstance(plan, RingPlan) else None  # elsewhere it is for the search alone
         if isinstance(plan, RingPlan):
-            plan = plan.drawn(new_stream(secret_key("draw", spec.method.seed)))  # known to the engine alone, and gone
+            plan = plan.drawn(
+                new_stream(secret_key("draw", seed))
+            )  # without a seed, known to the engine alone, and gone
         if isinstance(plan, GroupPlan):
-            released = engine.regroup(rows, regrouping(plan, census), columns)
-            return Made(released, list(plan.columns), decision, census)
+            released = engine.regroup(rows, regrouping(plan, census, secret_key("rows", seed).hex()), columns)
+            return Made(released, [*plan.columns, *respelled], decision, census)
         if isinstance(plan, AnatomyPlan):
             dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
             return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
@@ -127,9 +131,30 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         if decision.composed is not None:
             changes = replace(changes, together=_together(decision.composed, census))
             evidence = compose(evidence, spec, decision.composed.recodings).census
-        return _made(engine, rows, columns, decision, changes, evidence)
+        made = _made(engine, rows, columns, decision, changes, evidence)
+        return replace(made, changed=[*made.changed, *respelled])
 
     return decide_on
+
+
+def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple[ibis.Table, list[str]]":
+    """Return rows in which a number or a day of a sensitive attribute has one spelling, and the columns this changes.
+
+    They are one value for the models; two spellings of it would tell apart whom these count as alike.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from ringfence.plan import Relabel
+
+    changed = []
+    for part in census.sensitive:
+        if part.name not in (census.entity, *census.names) and len(np.unique(part.raw_leaves)) < len(part.raw):
+            labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
+            spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
+            rows = engine.relabel(rows, part.name, Relabel(None, part.raw, spelled))
+            changed.append(part.name)
+    return rows, changed
 
 
 def _together(composed: "Composed", census: "Census") -> "Together":

@@ -11,7 +11,7 @@ import hashlib
 import json
 import platform
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,9 @@ import numba
 import numpy
 import pyarrow
 
+from ringfence.audit.rows import Origin, same_rows
 from ringfence.audit.verify import Finding, Verdict, verify
-from ringfence.basket_rows import as_text
+from ringfence.basket_rows import LINES, as_text
 from ringfence.baskets import Baskets
 from ringfence.builders import self_contained
 from ringfence.census import Census
@@ -60,6 +61,12 @@ def check(verdict: Verdict, decision: Decision, *, force: bool = False) -> Verdi
             f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing was"
             " written; unless you changed it, please report this"
         )
+    decided_on = decision.metrics["rows"] + decision.metrics["suppressed"]
+    if verdict.measured.get("original", decided_on) != decided_on:
+        raise AuditFailed(
+            f"the original has {verdict.measured['original']} rows, not the {decided_on} that were decided on, so"
+            " nothing was written; unless it changed meanwhile, please report this"
+        )
     if not verdict.ok and not force:
         raise AuditFailed(
             "this release did not pass its audit, so nothing was written; unless you changed it, please report this:"
@@ -79,6 +86,7 @@ def publish(
     file_format: str,
     original: ibis.Table | None = None,
     traced: ibis.Table | None = None,
+    origin: Origin | None = None,
     attacks: Sequence[str] = (),
     force: bool = False,
     log: Sequence[str],
@@ -106,9 +114,13 @@ def publish(
             values = None
             if sensitive is not None:
                 engine.write(sensitive, beside(release), spec.data)
-                values = engine.open(beside(release), as_released(spec.data))
-            written = engine.open(release, as_released(spec.data))
-            verdict = verify(engine, written, spec, original, attacks=attacks, values=values, traced=traced)
+                values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
+            written = engine.open(release, as_released(spec.data), as_it_stands=True)
+            verdict = verify(
+                engine, written, spec, original, attacks=attacks, values=values, traced=traced, origin=origin
+            )
+            if origin is None or origin.marked is not None:  # else the file itself was proven
+                verdict = verdict.with_findings([*_unlike(engine, written, rows, spec, file_format)])
             check(verdict, decision, force=force)
             if file_format == "parquet":
                 _write_typed(engine, release, decision, spec, census)
@@ -131,6 +143,14 @@ def publish(
     except OSError as error:
         raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
     return folder / "public" / release.name, verdict
+
+
+def _unlike(engine: Engine, written: ibis.Table, rows: ibis.Table, spec: Spec, file_format: str) -> Iterator[Finding]:
+    """Find out whether a file has other rows than were to be written. The numbers of baskets are drawn as they are."""
+    basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
+    form = file_format if file_format not in LINES else "dat"
+    read = as_text(written, spec, form) if file_format in LINES else written
+    return same_rows(engine, read.drop(*basket), as_text(rows, spec, form).drop(*basket))
 
 
 def beside(release: Path) -> Path:
@@ -175,8 +195,9 @@ def write_audited(
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".unfinished-") as temporary:
             staged = Path(temporary) / f"release{target.suffix.lower()}"
             engine.write(rows, staged, spec.data)
-            written = engine.open(staged, as_released(spec.data))
-            check(verify(engine, written, spec, original, traced=traced), decision)
+            written = engine.open(staged, as_released(spec.data), as_it_stands=True)
+            verdict = verify(engine, written, spec, original, traced=traced)
+            check(verdict.with_findings([*same_rows(engine, written, rows)]), decision)
             staged.replace(target)
     except OSError as error:
         raise EngineError(f"cannot write {str(target)!r}: {error.strerror or error}") from error

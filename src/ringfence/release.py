@@ -133,9 +133,13 @@ class Release:
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with Engine(self.spec.data) as engine:
+
+            def opened(table: Any) -> Any:
+                return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
+
             path, _ = publish(
                 engine,
-                engine.open(self.table, self.spec.data),
+                opened(self.table),
                 self.decision,
                 self.spec,
                 self.census,
@@ -148,7 +152,7 @@ class Release:
                 report=report,
                 plots=plots,
                 baskets=self.baskets,
-                sensitive=None if self.sensitive is None else engine.open(self.sensitive, self.spec.data),
+                sensitive=opened(self.sensitive),
             )
         return path
 

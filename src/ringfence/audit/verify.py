@@ -33,11 +33,12 @@ from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
+from ringfence.audit.rows import Origin, prove_rows
 from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
 from ringfence.builders import stated_hierarchy
-from ringfence.engine import ROWS, WHOSE, Engine
+from ringfence.engine import ROWS, WHICH, WHOSE, Engine
 from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
 
@@ -76,6 +77,7 @@ def verify(
     attacks: Sequence[str] = (),
     values: ibis.Table | None = None,
     traced: ibis.Table | None = None,
+    origin: Origin | None = None,
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
@@ -94,12 +96,16 @@ def verify(
     Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
     which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
     rows of the release with the column `data.entity`, and is believed only as far as it can be traced back. What could
-    not be judged is said in `Verdict.unjudged`.
+    not be judged is said in `Verdict.unjudged`. A run knows its `origin`, and has it proven row by row.
     """
+    proven = ([], {}) if origin is None else prove_rows(engine, rows, spec, origin, values)
+    if origin is not None and origin.marked is not None and spec.data.entity is not None:
+        traced = origin.marked.drop(WHICH)
     if spec.has_buckets:
         beside = _second_table(values, population, other)
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
-        return verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
+        verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
+        return verdict.with_findings(*proven)
     quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
     _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
@@ -114,7 +120,7 @@ def verify(
     counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
     released = read_released(counted, ROWS, quasi, sensitive, spec)
     total = int(released.rows.sum())
-    evidence = _Evidence([*column_findings(columns, total, spec)], {"k": 0})
+    evidence = _Evidence([*column_findings(columns, total, spec), *proven[0]], {"k": 0, **proven[1]})
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
         return _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=None)
