@@ -26,6 +26,7 @@ from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.gaps import gap_notes
+from ringfence.audit.growing import stated_tree
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import judge_baskets
 from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
@@ -36,7 +37,6 @@ from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
-from ringfence.builders import stated_hierarchy
 from ringfence.engine import ROWS, WHOSE, Engine
 from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
@@ -79,10 +79,10 @@ def verify(
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
-    Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
-    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other.
-    Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
-    by is a DataError: it could not be judged.
+    Rows with the same labels in all quasi-identifiers, as a reader sees them, are a class: numbers are compared by
+    value, text to the letter. A missing value is a label like any other, and rows with `*` in every quasi-identifier
+    are a class like any other. Baskets are judged by their labels, whatever else is in their rows. A table that lacks a
+    column it is to be judged by is a DataError: it could not be judged.
 
     With the original, the release is also traced back to it, row by row, and basket by basket. A release of the method
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
@@ -343,7 +343,7 @@ def _judge_baskets(
     part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
     name, alone, baskets = spec.items or "", not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
-    tree = stated_hierarchy(name, spec)
+    tree = stated_tree(name, spec)
     found: list[Finding] = []
     measured: dict[str, int] = {}
     if original is not None and (tree is not None or alone):
