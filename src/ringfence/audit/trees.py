@@ -145,10 +145,11 @@ class Tree:
         if len(self.leaf_of) < len(self.paths):
             (twice, _), *_ = Counter(path[0] for path in self.paths).most_common(1)
             raise SpecError(f"{where} has the leaf {twice!r} twice; each leaf may stand in one row only")
+        for value in self.leaf_of:
+            if len(self._held[value][0]) > 1:
+                raise SpecError(f"{where} has {value!r} both as a leaf and as a group of other leaves")
         counts = np.bincount(self.nodes[self.nodes >= 0])
         for leaf, path in enumerate(self.paths):
-            if len(self._held[path[0]][0]) > 1:
-                raise SpecError(f"{where} has {path[0]!r} both as a leaf and as a group of other leaves")
             for depth, label in enumerate(reversed(path)):
                 if counts[self.nodes[depth, leaf]] != len(self._held[label][0]):
                     raise SpecError(f"{where} uses the label {label!r} for two different groups of values")
