@@ -83,7 +83,9 @@ def _steps(people: pa.Table, spec: Spec, by_walks: bool) -> tuple[dict[str, floa
         assert isinstance(decision.plan, RingPlan)
         drawn = decision.plan.drawn(new_stream(secret_key("benchmark")), by_walks=by_walks)
         mark()
-        released = engine.fetch(engine.regroup(rows, regrouping(drawn, census), spec.of_role("quasi")))
+        released = engine.fetch(
+            engine.regroup(rows, regrouping(drawn, census, secret_key("rows").hex()), spec.of_role("quasi"))
+        )
         mark()
         verdict = verify(engine, engine.open(released, spec.data), spec, rows)
         mark()

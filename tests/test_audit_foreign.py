@@ -81,19 +81,41 @@ def test_other_labels() -> None:
     assert not read_label("479**").holds("4790")
 
 
-def test_labels_of_one_meaning_are_one_class() -> None:
+def test_labels_of_one_meaning_are_read_alike_and_told_apart() -> None:
+    """A reader sees that `20-29` is not `[20, 30)`: to take both for one class would promise more than there is."""
     spelled = ["20-29", "20–29", "[20,29]", "[20, 29.0]", "20 to 29"]
     verdict = audited(
         text_table(["age"], [(label,) for label in spelled]), Spec(attributes={"age": AGE}, privacy={"k": 5})
     )
-    assert (rules(verdict), verdict.measured["classes"]) == ([], 1)
+    assert (rules(verdict), verdict.measured["k"], verdict.measured["classes"]) == (["k"], 1, 5)
     spelled = ["20-29", "[20,30[", "[20, 30)", "19<", "<20", "<=19", "60+", ">59", "≥60"]
     verdict = audited(
         text_table(["age"], [(label,) for label in spelled]), Spec(attributes={"age": TENS}, privacy={"k": 1})
     )
     assert rules(verdict) == ["labels"]
     assert "'19<' (1 row)" in verdict.findings[0].message
-    assert verdict.measured["classes"] == 4
+    assert verdict.measured["classes"] == 9
+
+
+def test_an_interval_of_whole_numbers_does_not_hold_what_lies_between() -> None:
+    spec = Spec(attributes={"age": TENS}, privacy={"k": 1})
+    for age, label, found in (
+        (29.5, "[20, 30)", []),
+        (29.5, "[20,30[", []),
+        (29.5, "20-29", ["original"]),
+        (29, "20-29", []),
+    ):
+        assert rules(rf.audit(pa.table({"age": [label]}), spec, pa.table({"age": [age]}))) == found
+
+
+def test_values_in_two_spellings_are_one_sensitive_value() -> None:
+    spec = Spec(attributes={"age": AGE, "pay": {"role": "sensitive", "order": "numeric"}}, privacy={"l": 2})
+    assert rules(audited(text_table(["age", "pay"], [("7", "10"), ("7", "10.0")]), spec)) == ["l"]
+
+
+def test_a_set_that_holds_an_empty_text() -> None:
+    table, raw = pa.table({"job": ['{"", a}'] * 2}), pa.table({"job": ["", "a"]})
+    assert rules(rf.audit(table, Spec(attributes={"job": {"role": "quasi"}}, privacy={"k": 2}), raw)) == []
 
 
 def test_an_interval_that_the_hierarchy_does_not_have_is_shown_as_it_stands() -> None:
@@ -156,7 +178,7 @@ def test_a_file_of_sdcmicro() -> None:
     (note,) = verdict.notes
     assert "as sdcMicro counts, every row would have 2 that fit" in note
     labels = {label for each in verdict.smallest for label in each.labels.values()}
-    assert {"(20, 30]", "[0, 20]", "2412.5", None} <= labels
+    assert {"(20,30]", "[0,20]", "2412.5", None} <= labels
 
 
 def test_what_means_missing_is_asked_for() -> None:

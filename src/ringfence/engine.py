@@ -384,7 +384,7 @@ def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
     """The hash of a text as a number, by DuckDB."""
 
 
-@ibis.udf.scalar.builtin(name="hash")
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
 def digest(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
     """A number of 64 bits for some cells, by DuckDB."""
 

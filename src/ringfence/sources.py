@@ -125,7 +125,7 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
         case "polars":
             import polars
 
-            frame = polars.from_arrow(rows)
+            frame = polars.DataFrame(rows)
             return frame.with_columns([_as_polars(frame[name], source.schema[name]) for name in kept])
         case "duckdb":
             import duckdb

@@ -23,13 +23,13 @@ import pyarrow as pa
 
 from ringfence.audit.against import complete
 from ringfence.audit.basket_tracing import item_tree, trace_baskets
-from ringfence.audit.counts import Bools, Column, Longs, classes, read_column
+from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, read_labels
+from ringfence.audit.growing import stated_tree
 from ringfence.audit.linkage import cover
-from ringfence.audit.spelling import spelled_number
+from ringfence.audit.spelling import ROOT, spelled_number
 from ringfence.audit.verdict import Finding, some
 from ringfence.basket_rows import fetch_baskets
 from ringfence.engine import BUCKET, COUNT, HIGH, LOW, ROWS, WHICH, WHOSE, Engine
-from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
 
 RAW, KEY = "ringfence original ", "ringfence key"
@@ -91,7 +91,7 @@ def _by_recoding(
     spelled, digested = _compared(rows, original, quasi, spec)
     key = token_hex(16)
     ours, theirs = (engine.tally(table, [*quasi, *spelled], digested, key) for table in (rows, original))
-    published = [read_column(ours[name], name, spec) for name in quasi]
+    published = [read_labels(ours[name], name, spec) for name in quasi]
     expected = [_recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
     others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
     unlabelled = np.logical_or.reduce([codes < 0 for codes in expected])
@@ -150,15 +150,25 @@ def _compared(rows: ibis.Table, original: ibis.Table, quasi: Sequence[str], spec
 def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
     """Return for each combination of the original the label its value is published under: the narrowest that holds it.
 
-    -1 where none does. `*` holds everything, and is narrower than nothing: rows that are masked have it beside labels.
+    -1 where none does, and where the specification does not know the value: such rows go, if they may be there at all.
+    `*` holds everything, and is narrower than nothing: rows that are masked have it beside labels.
     """
     original = read_column(raw, published.name, spec)
+    stated = stated_tree(published.name, spec)
+    if stated is not None:
+        strange = np.array([text is not None and text not in stated.leaf_of for text in original.spelled], bool)
+        if strange.any():
+            known = ~strange[original.codes]
+            codes = np.full(len(known), -1)
+            codes[known] = _recoded(published, raw.filter(pa.array(known)), rows.filter(pa.array(known)), spec)
+            return codes
     held = cover(published, original, rows.to_numpy(), spec)
     width = np.where(held.holds, held.holds.sum(axis=1)[:, None], np.iinfo(np.int64).max)
     width[[label == ROOT for label in published.labels]] += held.holds.any(axis=0)  # everything, for want of others
     best = width.argmin(axis=0)
     best[~held.holds.any(axis=0)] = -1
-    return best[held.leaves]
+    codes: Longs = best[held.leaves]
+    return codes
 
 
 def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
@@ -240,8 +250,8 @@ def _labels_hold(
     rows = counted[ROWS].to_numpy()
     for name in names:
         if spec.attributes[name].role == "quasi":
-            published, raw = (read_column(counted[column], name, spec) for column in (name, RAW + name))
-            held = cover(published, raw, rows, spec)
+            published = read_labels(counted[name], name, spec)
+            held = cover(published, read_column(counted[RAW + name], name, spec), rows, spec)
             wrong = ~held.holds[published.codes, held.leaves]
         else:
             both = _together(counted[name], counted[RAW + name], name, spec)

@@ -6,6 +6,9 @@ import re
 from decimal import Decimal
 from typing import Any
 
+ROOT = "*"
+"""The label that stands for anything."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
@@ -74,6 +77,15 @@ def as_range(label: str) -> tuple[str, str] | None:
     """
     ends = [text for text, _ in _items(label, "[", "]")]
     return (ends[0], ends[1]) if len(ends) == 2 else None
+
+
+def written(value: str) -> str:
+    """Return a value as it stands in a range or a set: as it is if it reads back as itself, else in quotes.
+
+    >>> written("a"), written("a, b"), written("")
+    ('a', '"a, b"', '""')
+    """
+    return value if as_range(f"[{value}, {value}]") == (value, value) else json.dumps(value, ensure_ascii=False)
 
 
 def as_set(label: str) -> tuple[str | None, ...] | None:
