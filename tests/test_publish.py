@@ -3,7 +3,6 @@
 import datetime as dt
 import hashlib
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
