@@ -250,13 +250,15 @@ def run(
     carried out on the file, and shown in the report.
     """
     from ringfence.engine import Engine
-    from ringfence.publish import beside, publish
+    from ringfence.folder import new_version
+    from ringfence.manifest import beside
+    from ringfence.publish import publish
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source, wanted = _located(None, spec), _named(attacks)
     beside_original = _needs_original(spec, wanted)
-    with Engine(spec.data) as engine:
+    with new_version(Path(folder)) as version, Engine(spec.data, scratch=version.scratch) as engine:
         made, origin, published = _made(engine, source, spec, searcher(spec, diary))
         diary("writing and auditing the release")
         path, verdict = publish(
@@ -265,7 +267,7 @@ def run(
             made.decision,
             spec,
             made.census,
-            Path(folder),
+            version,
             file_format=_format_of(source, spec),
             original=engine.open(source, spec.data) if beside_original else None,
             attacks=wanted,
@@ -385,19 +387,20 @@ def audit(
     """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
-    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
-    must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
-    made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it, and neither can k where it counts people (`data.entity`): see `Verdict.unjudged`. With a table of the
-    `population` that the rows come from, `verdict.risk` has what a journalist gets, and k-map and presence are judged.
-    `corrupted` asks what is left to guess for an adversary who knows whose that many rows are. `attacks` are carried
-    out with the original at hand: "all", or some of linkage, homogeneity, background, minimality, corruption, items,
-    and intersection with an `other` release of the same table. A release of the method `anatomy` is two tables:
-    `sensitive` is the second, by default the file of that name beside the first.
+    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, all that it says
+    of the release must be so, and the files that it lists must be those it speaks of. With the `original`, a path or a
+    table, the release is also traced back to it: no row may be made up, none past its boundary, and rows suppressed
+    are counted. A release of the method `ring` cannot be judged without it, and neither can k where it counts people
+    (`data.entity`): see `Verdict.unjudged`. With a table of the `population` that the rows come from, `verdict.risk`
+    has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to guess for an
+    adversary who knows whose that many rows are. `attacks` are carried out with the original at hand: "all", or some
+    of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other` release of the
+    same table. A release of the method `anatomy` is two tables: `sensitive` is the second, by default the file of that
+    name beside the first.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
-    from ringfence.publish import beside, with_manifest
+    from ringfence.manifest import beside, with_manifest
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
@@ -428,7 +431,7 @@ def audit(
             if as_released(spec.data) == spec.data:
                 raise
             verdict = judged(spec.data)
-    return with_manifest(verdict, Path(table))
+        return with_manifest(engine, verdict, Path(table), spec)
 
 
 def _located(source: Any, spec: Spec) -> Any:

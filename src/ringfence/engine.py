@@ -42,6 +42,7 @@ from ringfence.sources import (
     refuse_odd_names,
 )
 from ringfence.spec import Data
+from ringfence.staging import spilling
 from ringfence.values import canonical_rows, canonical_table, for_engine, missing_words
 
 __all__ = ["BUCKET", "COUNT", "HIGH", "LOW", "ROWS", "WHICH", "WHOSE", "Engine", "as_released", "numbered"]
@@ -52,19 +53,29 @@ HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 
 
 class Engine:
-    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with."""
+    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
 
-    def __init__(self, data: Data) -> None:
+    What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
+    temporary folders, which is gone in the end.
+    """
+
+    def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
+        self._cleanup = contextlib.ExitStack()
+        self._scratch = self._cleanup.enter_context(spilling()) if scratch is None else scratch
         self._ibis = ibis.duckdb.connect()
         self._duckdb = self._ibis.con
-        self._cleanup = contextlib.ExitStack()
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
         self._text_files = "the text file"
         self._frugal = data.memory_limit is not None
+        self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
-            with _saying("data.memory_limit", SpecError):
-                self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
+            try:
+                with _saying("data.memory_limit", SpecError):
+                    self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
+            except SpecError:
+                self.__exit__()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +129,7 @@ class Engine:
 
     def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
         self._text_files = repr(str(path))
-        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding))
+        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding, self._scratch))
         columns = csv_columns(path, data)
         options = {
             "delim": _literal(data.delimiter),
@@ -277,7 +288,7 @@ class Engine:
         return _shuffled(rows.select(*columns))
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
-        """Return rows with each column of labels replaced by what a table says of them, in random order."""
+        """Return rows with each column of labels replaced by what a table says of them."""
         names = list(rows.columns)
         for name, table in columns.items():
             news = [new for new in table.column_names if new != LABEL]
@@ -286,7 +297,7 @@ class Engine:
             rows = rows.left_join(lookup, [rows[name].identical_to(lookup[key])]).drop(name, key)
             rows = _with(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
-        return _shuffled(rows.select(*names))
+        return rows.select(*names)
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
@@ -336,7 +347,17 @@ class Engine:
             rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
         with self._reading(f"cannot write {str(path)!r}"):
-            self._duckdb.execute(f"COPY ({self._ibis.compile(rows)}) TO {_literal(str(path))} ({options})")
+            query = self._plain_text(self._ibis.compile(rows))
+            self._duckdb.execute(f"COPY ({query}) TO {_literal(str(path))} ({options})")
+
+    def _plain_text(self, query: str) -> str:
+        """Return a query with enumerations as text: a Parquet file has the dictionary of all that a column could be,
+        and its statistics, also of labels that no row is left with. To Ibis they are text already."""
+        found = self._duckdb.sql(query)
+        plain = {name: _without_enumerations(kind) for name, kind in zip(found.columns, found.types, strict=True)}
+        changed = [name for name, kind in zip(found.columns, found.types, strict=True) if plain[name] != str(kind)]
+        casts = [f"CAST({_quoted(name)} AS {plain[name]}) AS {_quoted(name)}" for name in changed]
+        return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
 
     @contextlib.contextmanager
     def _reading(self, otherwise: str = "the engine failed") -> Iterator[None]:
@@ -377,6 +398,18 @@ class Engine:
             column = f'{column}::"{name} labels" AS {column}'
         self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT "{RAW}", {column} FROM "{given}"')
         return self._ibis.table(name)
+
+
+_ENUMERATION = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+
+
+def _without_enumerations(kind: object) -> str:
+    """Return a type of DuckDB with text in the place of enumerations, also inside lists and the like.
+
+    >>> _without_enumerations("STRUCT(a ENUM('it''s (b)', 'c')[], d INTEGER)")
+    'STRUCT(a VARCHAR[], d INTEGER)'
+    """
+    return _ENUMERATION.sub("VARCHAR", str(kind))
 
 
 @ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))

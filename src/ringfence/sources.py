@@ -228,7 +228,7 @@ def _split(line: str, delimiter: str, quote: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def readable_as_utf8(path: Path, encoding: str) -> Iterator[Path]:
+def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]:
     """Yield a path at which the text of a file stands in UTF-8: the file's own, or that of a temporary copy."""
     try:
         known = codecs.lookup(encoding).name
@@ -239,7 +239,7 @@ def readable_as_utf8(path: Path, encoding: str) -> Iterator[Path]:
     if known in ("utf-8", "ascii", "utf-8-sig"):
         yield path
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         copy = Path(folder) / path.name
         try:
             with path.open(encoding=known, newline="") as text, copy.open("w", encoding="utf-8", newline="") as utf8:
