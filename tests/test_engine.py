@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import ringfence as rf
-from ringfence.engine import Engine, numbered
+from ringfence.engine import Engine
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.spec import Data
+from ringfence.steps import numbered, shuffled
 
 FLAT = {"role": "quasi", "hierarchy": "flat"}
 NUMBER = {"role": "quasi", "hierarchy": "flat", "order": "numeric"}
@@ -591,8 +592,8 @@ def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
     with Engine(Data()) as engine:
         for _ in range(2):
             engine._duckdb.execute("SELECT setseed(0.5)")
-            orders.append(engine.fetch(engine.shuffle(engine.open(table, Data()), ["row"]))["row"].to_pylist())
-        numbers = engine.fetch(numbered(engine.open(table, Data()), "number"))
+            orders.append(engine.fetch(shuffled(engine, engine.open(table, Data())))["row"].to_pylist())
+        numbers = engine.fetch(numbered(engine, engine.open(table, Data()), "number"))
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(100))
     assert sorted(numbers["number"].to_pylist()) == list(range(1, 101))

@@ -188,7 +188,7 @@ def _made(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> "tuple[
     if not hidden:
         return made, Origin(rows), made.rows
     kept = engine.keep(made.rows)
-    return made, Origin(rows, kept), spread(kept.drop(*hidden), spec, columns)
+    return made, Origin(rows, kept), spread(engine, kept.drop(*hidden), spec, columns)
 
 
 def _rewrite_rows(

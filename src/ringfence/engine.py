@@ -16,23 +16,15 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
 
-from ringfence.anatomy_plan import Deal
 from ringfence.errors import DataError, EngineError, SpecError, listed
-from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.item_columns import BASKET_FILES, read_basket_file
-from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
     BUCKET,
-    CODE,
     COUNT,
-    FAILING,
-    KEY,
     LABEL,
     PLACE,
-    RAW,
     ROWS,
     SHARE,
-    TURN,
     WHICH,
     WHOSE,
     as_arrow,
@@ -43,11 +35,11 @@ from ringfence.sources import (
 )
 from ringfence.spec import Data
 from ringfence.staging import spilling
+from ringfence.steps import with_columns
 from ringfence.values import canonical_rows, canonical_table, for_engine, missing_words
 
-__all__ = ["BUCKET", "COUNT", "HIGH", "LOW", "ROWS", "WHICH", "WHOSE", "Engine", "as_released", "numbered"]
+__all__ = ["BUCKET", "COUNT", "HIGH", "LOW", "ROWS", "WHICH", "WHOSE", "Engine", "as_released"]
 
-MASK = "*"
 HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 """Columns of tallies: the sums of the two halves of digests."""
 
@@ -98,6 +90,42 @@ class Engine:
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""
         return self._register(for_engine(table))
+
+    def hold_labels(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a small table, its texts as enumerations: one or two bytes each when rows are shuffled."""
+        given, name = self.hold(table).get_name(), self._name()
+        columns = []
+        for place, field in enumerate(table.schema):
+            column = _quoted(field.name)
+            if pa.types.is_string(field.type) and field.name == LABEL:
+                kind = _quoted(f"{name} labels {place}")
+                self._duckdb.execute(
+                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {_quoted(given)} ORDER BY 1)"
+                )
+                column = f"{column}::{kind} AS {column}"
+            columns.append(column)
+        self._duckdb.execute(f"CREATE TEMP TABLE {_quoted(name)} AS SELECT {', '.join(columns)} FROM {_quoted(given)}")
+        return self._ibis.table(name)
+
+    def placed(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a number each, in the order in which they come."""
+        return rows.mutate(ibis.row_number().over().name(PLACE))
+
+    def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
+        """Return a random number for each number, never the same twice: its hash with a secret of 128 bits or more.
+
+        The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
+        from the order of a release which row is whose.
+        """
+        return md5_number(ibis.literal(secret) + number.cast("string"))
+
+    def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
+        """Return whether two cells are the same; where cells may be missing, missing ones are."""
+        return left.identical_to(right) if nullable else left == right
+
+    def as_text(self, column: ibis.Value) -> ibis.Value:
+        """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
+        return _as_text(column)
 
     def _open_file(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
         if not path.is_file():
@@ -185,7 +213,7 @@ class Engine:
 
     def marked(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
-        return _with(rows, {WHICH: digest(_cells(rows, rows.columns, token_hex(16)))})
+        return with_columns(rows, {WHICH: digest(_cells(rows, rows.columns, token_hex(16)))})
 
     def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
@@ -207,86 +235,6 @@ class Engine:
         first = found[PLACE][0].as_py()
         return found[ROWS][0].as_py(), 0 if first is None else first + 1
 
-    def recode(self, rows: ibis.Table, plan: Rewrite, columns: Sequence[str]) -> ibis.Table:
-        """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
-
-        Each relabelled column is joined with its small table of labels. Suppressed classes are those whose published
-        labels are on the plan's list. Where rows of a person stay together, whose they are becomes a number drawn at
-        random, and `WHOSE` may be one of the columns: whose they truly are.
-        """
-        if plan.together is not None:
-            gone = self._register(pa.table({RAW: plan.together.gone}))
-            rows = rows.anti_join(gone, [rows[plan.together.entity] == gone[RAW]])
-            rows = _with(rows, {WHOSE: rows[plan.together.entity]})
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        for name, values in plan.unknown.items():
-            strange = rows[name].isin(values.drop_null().to_pylist())
-            rows = rows.filter(~(strange.fill_null(False) | (rows[name].isnull() & bool(values.null_count))))
-        for name, relabel in plan.relabels.items():
-            if relabel.everything is not None:
-                rows = _with(rows, {name: ibis.literal(relabel.everything)})
-            else:
-                rows = self.relabel(rows, name, relabel)
-        if plan.together is not None:
-            rows = _pseudonymous(rows, plan.together.entity)
-        return _shuffled(self._suppress(rows.select(*columns), plan))
-
-    def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
-        """Return the release: `columns` of the rows, in the groups and under the labels that the plan says, in random
-        order.
-
-        Every row gets the number of its combination, and within it a random place; from the place follows its group.
-        Rows with a place beyond all groups are suppressed.
-        """
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        rows = rows.mutate(ibis.row_number().over().name(PLACE))
-        for name, (raw, codes) in plan.codes.items():
-            lookup = self._register(pa.table({RAW: raw, f"{name} {CODE}": codes}))
-            same = rows[name].identical_to(lookup[RAW]) if raw.null_count else rows[name] == lookup[RAW]
-            rows = rows.inner_join(lookup, [same]).drop(RAW)
-        keys = self._register(plan.combinations.rename_columns([f"{n} {KEY}" for n in plan.combinations.column_names]))
-        rows = rows.inner_join(keys, [rows[f"{name} {CODE}"] == keys[f"{name} {KEY}"] for name in plan.codes])
-        combination = rows[f"{COMBINATION} {KEY}"]
-        turn = ibis.row_number().over(group_by=combination, order_by=_by_chance(rows[PLACE], plan.secret))
-        rows = rows.mutate(turn.name(TURN))
-        shares = self._register(plan.shares.rename_columns([f"{n} {SHARE}" for n in plan.shares.column_names]))
-        rows = rows.inner_join(
-            shares,
-            [
-                rows[f"{COMBINATION} {KEY}"] == shares[f"{COMBINATION} {SHARE}"],
-                rows[TURN] >= shares[f"{FIRST} {SHARE}"],
-                rows[TURN] < shares[f"{STOP} {SHARE}"],
-            ],
-        )
-        labels = self._register(plan.labels.rename_columns([f"{n} {LABEL}" for n in plan.labels.column_names]))
-        rows = rows.inner_join(labels, [rows[f"{GROUP} {SHARE}"] == labels[f"{GROUP} {LABEL}"]])
-        published = [name for name in plan.labels.column_names if name != GROUP]
-        rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
-        return _shuffled(rows.select(*columns))
-
-    def deal(self, rows: ibis.Table, plan: Deal, columns: Sequence[str]) -> ibis.Table:
-        """Return `columns` of the rows, one of them the bucket that the plan says, in random order.
-
-        Every row gets a random place among those of its sensitive value; from the place follows its bucket.
-        """
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        rows = rows.mutate(ibis.row_number().over().name(PLACE))
-        lookup = self._register(pa.table({RAW: plan.raw, CODE: plan.codes}))
-        same = rows[plan.name].identical_to(lookup[RAW]) if plan.raw.null_count else rows[plan.name] == lookup[RAW]
-        rows = rows.inner_join(lookup, [same]).drop(RAW)
-        turn = ibis.row_number().over(group_by=rows[CODE], order_by=_by_chance(rows[PLACE], token_hex(16)))
-        rows = rows.mutate(turn.name(TURN))
-        homes = self._register(pa.table({KEY: plan.values, SHARE: plan.turns, BUCKET: plan.buckets}))
-        rows = rows.inner_join(homes, [rows[CODE] == homes[KEY], rows[TURN] == homes[SHARE]])
-        return _shuffled(rows.select(*columns))
-
-    def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
-        """Return some columns of the rows as they are, in random order."""
-        return _shuffled(rows.select(*columns))
-
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""
         names = list(rows.columns)
@@ -295,7 +243,7 @@ class Engine:
             key, apart = f"{name} {LABEL}", [f"{new} {SHARE}" for new in news]
             lookup = self._register(table.select([LABEL, *news]).rename_columns([key, *apart]))
             rows = rows.left_join(lookup, [rows[name].identical_to(lookup[key])]).drop(name, key)
-            rows = _with(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
+            rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
         return rows.select(*names)
 
@@ -305,27 +253,6 @@ class Engine:
         with self._reading():
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
         return self._ibis.table(name)
-
-    def relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
-        """Return rows in which each value of a column has become what a small table says."""
-        lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
-        same = rows[name].identical_to(lookup[RAW]) if relabel.raw.null_count else rows[name] == lookup[RAW]
-        joined = rows.left_join(lookup, [same])
-        return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
-
-    def _suppress(self, rows: ibis.Table, plan: Rewrite) -> ibis.Table:
-        if plan.suppressed.num_rows == 0:
-            return rows
-        names = plan.suppressed.column_names
-        table = plan.suppressed.rename_columns([f"{name} {FAILING}" for name in names])
-        failing = self._register(table.append_column(FAILING, pa.array([True] * table.num_rows)))
-        same = [rows[name].identical_to(failing[f"{name} {FAILING}"]) for name in names]
-        if not plan.masked:
-            return rows.anti_join(failing, same)
-        joined = rows.left_join(failing, same)
-        fails = joined[FAILING].notnull()
-        mask = {name: ibis.ifelse(fails, MASK, _as_text(joined[name])) for name in names}
-        return _with(joined, mask).select(*rows.columns)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
@@ -387,18 +314,6 @@ class Engine:
             self._held[name] = table
             return self._ibis.table(name)
 
-    def _lookup(self, table: pa.Table) -> ibis.Table:
-        """Store a small table with its text labels as an enumeration: one or two bytes a row when rows are shuffled."""
-        given, name = self._register(table).get_name(), self._name()
-        column = f'"{LABEL}"'
-        if pa.types.is_string(table.schema.field(LABEL).type):
-            self._duckdb.execute(
-                f'CREATE TYPE "{name} labels" AS ENUM (SELECT DISTINCT {column} FROM "{given}" ORDER BY 1)'
-            )
-            column = f'{column}::"{name} labels" AS {column}'
-        self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT "{RAW}", {column} FROM "{given}"')
-        return self._ibis.table(name)
-
 
 _ENUMERATION = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 
@@ -428,40 +343,6 @@ def _cells(rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
     return ibis.struct({"key": ibis.literal(key), **texts})
 
 
-def _by_chance(number: ibis.Value, secret: str) -> ibis.Value:
-    """Return a random number for each number, never the same twice: its hash with a secret of 128 bits or more.
-
-    The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
-    from the order of a release which row is whose.
-    """
-    return md5_number(ibis.literal(secret) + number.cast("string"))
-
-
-def numbered(rows: ibis.Table, name: str) -> ibis.Table:
-    """Return rows with a column that numbers them from 1 on, in a random order."""
-    placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE], token_hex(16))) + 1
-    return placed.mutate(number.name(name)).drop(PLACE)
-
-
-def _pseudonymous(rows: ibis.Table, name: str) -> ibis.Table:
-    """Return rows with a number drawn at random for each value of a column, in its place."""
-    people = numbered(rows.select(rows[name].name(RAW)).distinct(), LABEL)
-    joined = rows.inner_join(people, [rows[name] == people[RAW]])
-    return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
-
-
-def _shuffled(rows: ibis.Table) -> ibis.Table:
-    """Return rows in a random order: that of the input must not show."""
-    placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    return placed.order_by(_by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
-
-
-def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
-    """Return rows with some columns added or replaced, whatever they are called."""
-    return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
-
-
 def _is_field(value: ops.Value, name: str) -> bool:
     return isinstance(value, ops.Field) and value.name == name
 
@@ -472,7 +353,9 @@ def _compares_alike(kind: pa.DataType) -> bool:
 
 
 def _floats_as_text(rows: ibis.Table) -> ibis.Table:
-    return _with(rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()})
+    return with_columns(
+        rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()}
+    )
 
 
 def _as_text(column: ibis.Value) -> ibis.Value:

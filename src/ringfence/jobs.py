@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan, Rewrite, Together
-    from ringfence.search.composites import Composed
+    from ringfence.plan import GlobalPlan, Occasion
     from ringfence.search.methods import Decision
 
 MOST_VALUES = 2_000
@@ -98,13 +97,9 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.anatomy_plan import AnatomyPlan, deal, sensitive_table
         from ringfence.census import take_census
-        from ringfence.engine import BUCKET, ROWS
-        from ringfence.group_plan import GroupPlan, regrouping
-        from ringfence.kernels.secret import new_stream, secret_key
-        from ringfence.plan import rewrite
-        from ringfence.ring_plan import RingPlan
+        from ringfence.engine import ROWS
+        from ringfence.plan import Occasion
         from ringfence.search.composites import compose
         from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
@@ -114,24 +109,14 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        plan = decision.plan
         rows, respelled = _respelled(engine, rows, census)
-        seed = spec.method.seed if isinstance(plan, RingPlan) else None  # elsewhere it is for the search alone
-        if isinstance(plan, RingPlan):
-            plan = plan.drawn(
-                new_stream(secret_key("draw", seed))
-            )  # without a seed, known to the engine alone, and gone
-        if isinstance(plan, GroupPlan):
-            released = engine.regroup(rows, regrouping(plan, census, secret_key("rows", seed).hex()), columns)
-            return Made(released, [*plan.columns, *respelled], decision, census)
-        if isinstance(plan, AnatomyPlan):
-            dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
-            return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
-        changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
-        if decision.composed is not None:
-            changes = replace(changes, together=_together(decision.composed, census))
-            evidence = compose(evidence, spec, decision.composed.recodings).census
-        made = _made(engine, rows, columns, decision, changes, evidence)
+        occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
+        made = _made(engine, rows, columns, decision, occasion)
+        if decision.recodes_values:
+            evidence = _with_evidence(engine, rows, spec, census)
+            if decision.composed is not None:
+                evidence = compose(evidence, spec, decision.composed.recodings).census
+            made = replace(made, census=evidence)
         return replace(made, changed=[*made.changed, *respelled])
 
     return decide_on
@@ -145,38 +130,37 @@ def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple
     import numpy as np
     import pyarrow as pa
 
-    from ringfence.plan import Relabel
+    from ringfence.steps import Relabel
 
     changed = []
     for part in census.sensitive:
         if part.name not in (census.entity, *census.names) and len(np.unique(part.raw_leaves)) < len(part.raw):
             labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
             spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
-            rows = engine.relabel(rows, part.name, Relabel(None, part.raw, spelled))
+            rows = Relabel(part.name, part.raw, spelled).carry_out(engine, rows)
             changed.append(part.name)
     return rows, changed
 
 
-def _together(composed: "Composed", census: "Census") -> "Together":
-    """Return whose rows all go, as the data names them."""
+def _gone(decision: "Decision", census: "Census") -> "pa.Array | None":
+    """Return whose rows all go, as the data names them, where rows of a person stay together."""
     import numpy as np
     import pyarrow as pa
 
-    from ringfence.plan import Together
-
+    if decision.composed is None:
+        return None
     people = census.sensitive[census.people or 0]
-    return Together(people.name, people.raw.filter(pa.array(np.isin(people.raw_leaves, composed.people))))
+    return people.raw.filter(pa.array(np.isin(people.raw_leaves, decision.composed.people)))
 
 
 def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
     """Decide on the baskets of rows that are to be published; `made` is what was decided on these rows before."""
     import pyarrow as pa
 
-    from ringfence.basket_rows import relabel
     from ringfence.baskets import take_baskets
     from ringfence.census import uncounted
     from ringfence.engine import ROWS
-    from ringfence.item_plan import published_baskets
+    from ringfence.plan import Occasion
     from ringfence.search.items import decide_baskets
     from ringfence.search.methods import decision_on_baskets
     from ringfence.search.progress import Watch
@@ -188,13 +172,13 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
     basket = decide_baskets(baskets, spec, Watch(spec.method.time_limit, diary.tell))
     diary("rewriting the baskets")
-    is_list = pa.types.is_nested(column.raw.type)
-    published = published_baskets(basket.plan, column, None if is_list else spec.attributes[name].separator)
-    released = relabel(engine, rows, name, column.raw, published)
+    separator = None if pa.types.is_nested(column.raw.type) else spec.attributes[name].separator
+    census = uncounted(baskets.rows) if made is None else made.census
+    occasion = Occasion(census, baskets=column, separator=separator)
+    released = basket.plan.carry_out(occasion).rows(engine, rows, rows.columns)
     if made is None:
-        decision, census = decision_on_baskets(basket, baskets.rows), uncounted(baskets.rows)
-        return Made(released, [name], decision, census, baskets)
-    return Made(released, [*made.changed, name], made.decision.with_baskets(basket), made.census, baskets)
+        return Made(released, [name], decision_on_baskets(basket, baskets.rows), census, baskets)
+    return Made(released, [*made.changed, name], made.decision.with_baskets(basket), census, baskets)
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
@@ -202,27 +186,29 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.engine import ROWS
-        from ringfence.plan import rewrite
+        from ringfence.plan import Occasion
         from ringfence.search.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        changes = rewrite(reused.decision.recoding, reused.census, reused.unknown)
-        return _made(engine, rows, columns, reused.decision, changes, reused.census)
+        rows, respelled = _respelled(engine, rows, reused.census)
+        made = _made(engine, rows, columns, reused.decision, Occasion(reused.census, unknown=reused.unknown))
+        return replace(made, changed=[*made.changed, *respelled])
 
     return decide_on
 
 
 def _made(
-    engine: "Engine",
-    rows: "ibis.Table",
-    columns: Sequence[str],
-    decision: "Decision",
-    changes: "Rewrite",
-    census: "Census",
+    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], decision: "Decision", occasion: "Occasion"
 ) -> Made:
-    changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
-    changed += [] if changes.together is None else [changes.together.entity]
-    return Made(engine.recode(rows, changes, columns), changed, decision, census)
+    """Carry a decision out."""
+    done = decision.plan.carry_out(occasion)
+    return Made(
+        rows=done.rows(engine, rows, columns),
+        changed=[*done.changed, *done.added],
+        decision=decision,
+        census=occasion.census,
+        sensitive=decision.plan.beside(occasion.census),
+    )
 
 
 def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Census") -> "Census":

@@ -159,9 +159,9 @@ def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spe
         strange = np.array([text is not None and text not in stated.leaf_of for text in original.spelled], bool)
         if strange.any():
             known = ~strange[original.codes]
-            codes = np.full(len(known), -1)
-            codes[known] = _recoded(published, raw.filter(pa.array(known)), rows.filter(pa.array(known)), spec)
-            return codes
+            some_known = np.full(len(known), -1)
+            some_known[known] = _recoded(published, raw.filter(pa.array(known)), rows.filter(pa.array(known)), spec)
+            return some_known
     held = cover(published, original, rows.to_numpy(), spec)
     width = np.where(held.holds, held.holds.sum(axis=1)[:, None], np.iinfo(np.int64).max)
     width[[label == ROOT for label in published.labels]] += held.holds.any(axis=0)  # everything, for want of others

@@ -66,6 +66,11 @@ class Decision:
         return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
 
     @property
+    def recodes_values(self) -> bool:
+        """Whether each value is recoded the same way everywhere."""
+        return isinstance(self.plan, GlobalPlan)
+
+    @property
     def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
         """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
         assert not isinstance(self.plan, ItemPlan | AnatomyPlan), "such a plan leaves quasi-identifiers as they are"
