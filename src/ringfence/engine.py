@@ -56,7 +56,7 @@ class Engine:
         self._cleanup = contextlib.ExitStack()
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
-        self._text_files = "the text file"
+        self._text_files: dict[str, str] = {}
         self._frugal = data.memory_limit is not None
         if data.memory_limit is not None:
             with _saying("data.memory_limit", SpecError):
@@ -102,8 +102,9 @@ class Engine:
         )
 
     def _open_csv(self, path: Path, data: Data) -> ibis.Table:
-        self._text_files = repr(str(path))
+        shown = repr(str(path))
         path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding))
+        self._text_files[str(path)] = shown
         columns = csv_columns(path, data)
         options = {
             "delim": _literal(data.delimiter),
@@ -304,8 +305,13 @@ class Engine:
             yield
         except duckdb.Error as error:
             if "CSV" in str(error) or "unicode" in str(error).lower():
-                raise DataError(f"cannot read {self._text_files}: {_first_sentence(str(error))}") from error
+                raise DataError(f"cannot read {self._blamed(str(error))}: {_first_sentence(str(error))}") from error
             raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
+
+    def _blamed(self, message: str) -> str:
+        """Return the text file that a message names, as the caller called it; else those that there are."""
+        named = [shown for path, shown in self._text_files.items() if path in message]
+        return listed(named or self._text_files.values()) if self._text_files else "the text file"
 
     def _name(self) -> str:
         self._tables += 1
