@@ -269,3 +269,25 @@ def test_a_column_without_a_name_that_is_not_the_first_is_refused(tmp_path: Path
     path.write_text("a,,b\n1,2,3\n", encoding="utf-8")
     with pytest.raises(DataError, match="column 2"):
         rf.audit(path, Spec(attributes={"a": TEXT}, privacy={"k": 1}))
+
+
+@pytest.mark.parametrize("content", ["age\n20\n21,22\n", 'age\n20\n"21\n'])
+def test_a_broken_original_is_blamed_and_not_the_release(tmp_path: Path, content: str) -> None:
+    release, broken = tmp_path / "release.csv", tmp_path / "broken.csv"
+    release.write_text("age\n20\n20\n", encoding="utf-8")
+    broken.write_text(content, encoding="utf-8")
+    spec = Spec(attributes={"age": AGE}, privacy={"k": 1})
+    with pytest.raises(DataError, match=r"broken\.csv") as found:
+        rf.audit(release, spec, broken)
+    assert "release.csv" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0**53, "9007199254740992.0"), (1e20, "1e+20"), (1e16, "1e+16"), (1e-7, "1e-07")]
+)
+def test_large_numbers_as_text_files_have_them(value: float, text: str) -> None:
+    original = pa.table({"n": [value, value, 1.5, 1.5]})
+    for hierarchy in ("flat", {"fanout": 2}):
+        spec = Spec(attributes={"n": {"role": "quasi", "hierarchy": hierarchy}}, privacy={"k": 2})
+        for shown in ([value, value, 1.5, 1.5], [text, text, "1.5", "1.5"]):
+            assert rules(rf.audit(pa.table({"n": shown}), spec, original)) == []

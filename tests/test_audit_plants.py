@@ -179,7 +179,7 @@ def in_coding(fault: Callable[[Domain, int, int], Domain]) -> Callable[[Patch, K
     """Return how a fault of two values in different groups is planted in the census."""
 
     def plant(patch: Patch, kind: Kind) -> None:
-        honest = census.read_domain
+        honest = builders.read_domain
 
         def read(name: str, spec: Spec, values: Sequence[Any], *rest: Any) -> Domain:
             domain = honest(name, spec, values, *rest)
@@ -365,7 +365,7 @@ def with_gaps(kind: Kind) -> pa.Table:
 
 def take_missing_for_a_value(patch: Patch, kind: Kind) -> None:
     """Take a missing value for one of the first group."""
-    honest = census.read_domain
+    honest = builders.read_domain
 
     def read(name: str, spec: Spec, values: Sequence[Any], *rest: Any) -> Domain:
         domain = honest(name, spec, values, *rest)
@@ -463,7 +463,7 @@ def items_elsewhere(patch: Patch, kind: str) -> None:
 
 def items_swapped(patch: Patch, kind: str) -> None:  # noqa: ARG001
     """Take an item for one of the other group."""
-    honest = baskets.read_domain
+    honest = builders.read_domain
 
     def read(name: str, spec: Spec, values: Sequence[Any], *rest: Any) -> Domain:
         return neighbour(honest(name, spec, values, *rest), [*values].index("d"), [*values].index("e"))

@@ -58,7 +58,7 @@ class Engine:
         self._duckdb = self._ibis.con
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
-        self._text_files = "the text file"
+        self._text_files: dict[str, str] = {}
         self._frugal = data.memory_limit is not None
         self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
@@ -156,8 +156,9 @@ class Engine:
             return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
 
     def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
-        self._text_files = repr(str(path))
+        shown = repr(str(path))
         path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding, self._scratch))
+        self._text_files[str(path)] = shown
         columns = csv_columns(path, data)
         options = {
             "delim": _literal(data.delimiter),
@@ -295,8 +296,13 @@ class Engine:
             yield
         except duckdb.Error as error:
             if "CSV" in str(error) or "unicode" in str(error).lower():
-                raise DataError(f"cannot read {self._text_files}: {_first_sentence(str(error))}") from error
+                raise DataError(f"cannot read {self._blamed(str(error))}: {_first_sentence(str(error))}") from error
             raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
+
+    def _blamed(self, message: str) -> str:
+        """Return the text file that a message names, as the caller called it; else those that there are."""
+        named = [shown for path, shown in self._text_files.items() if path in message]
+        return listed(named or self._text_files.values()) if self._text_files else "the text file"
 
     def _name(self) -> str:
         self._tables += 1

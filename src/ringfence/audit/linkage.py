@@ -5,6 +5,7 @@ code for what it says. A published row may come from a row of the original if it
 quasi-identifiers, and is the same in whatever was published as it is.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -172,8 +173,14 @@ class _Values:
 
 
 def _written_out(text: str) -> str:
-    """Return a number in powers of ten, as text files have large ones, in full; of text, all else is as it stands."""
-    return spelled_number(text) if "e" in text.lower() else text
+    """Return a large number as text files have it, in powers of ten or with a fraction of zero, in full.
+
+    All other text is as it stands: a code of `007` is not one of `7`.
+
+    >>> _written_out("1e+20"), _written_out("9007199254740992.0"), _written_out("7.0")
+    ('100000000000000000000', '9007199254740992', '7.0')
+    """
+    return spelled_number(text) if re.search(r"[eE]|\d{16}\.0$", text) else text
 
 
 def link(published: Side, original: Side, covers: Sequence[Cover]) -> Graph:
