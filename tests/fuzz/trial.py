@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 import re
 import tempfile
 from collections import Counter
@@ -14,9 +15,12 @@ import pyarrow.parquet
 import ringfence as rf
 from ringfence.errors import RingfenceError, Unsatisfiable
 
+from .baskets import BasketCase, draw_baskets, judge_baskets
 from .cases import FRAMES, Case, can_be_copied, draw_case
 from .judge import Rows, Stated, Wrong, judge
 
+BASKETS = 0.06  # the share of cases that are baskets alone
+AUDITS = 1  # how many of the three ways to ask the audit are tried in a case: they take as long as the run itself
 FAULTS = ("AuditFailed", "EngineError")  # errors of the library that no input may cause
 
 
@@ -24,16 +28,19 @@ FAULTS = ("AuditFailed", "EngineError")  # errors of the library that no input m
 class Outcome:
     """What became of a case: `released`, `unsatisfiable`, `refused` with why, or `wrong` with what is."""
 
-    case: Case
+    case: Case | BasketCase
     result: str
     why: str = ""
 
 
 def carry_out(seed: int) -> Outcome:
     """Draw and carry out the case of a seed."""
-    case = draw_case(seed)
+    rng = random.Random(seed)
+    case = draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed)
     try:
         with tempfile.TemporaryDirectory(prefix="ringfence-fuzz-") as folder:
+            if isinstance(case, BasketCase):
+                return _baskets(case, Path(folder))
             return _carried_out(case, Path(folder))
     except Wrong as error:
         return Outcome(case, "wrong", str(error))
@@ -51,12 +58,8 @@ def _carried_out(case: Case, folder: Path) -> Outcome:
             release = rf.api.run(spec, folder / "out", report=False)
         else:
             release = rf.anonymize(original, spec)
-    except Unsatisfiable:
-        return Outcome(case, "unsatisfiable")
     except RingfenceError as error:
-        if type(error).__name__ in FAULTS:
-            raise
-        return Outcome(case, "refused", _shape(f"{type(error).__name__}: {error}"))
+        return _refusal(case, error)
     path = Path(release.table) if straight else release.save(folder / "out", case.written, report=False)
     stated = _stated(case, release, folder / "out" / "public" / "manifest.json")
     second = path.with_name(f"sensitive{path.suffix}") if case.method == "anatomy" else None
@@ -67,6 +70,31 @@ def _carried_out(case: Case, folder: Path) -> Outcome:
     if can_be_copied(case) and case.source in FRAMES:
         _same_from_text(case, rows_of(release.table), folder)
     return Outcome(case, "released")
+
+
+def _baskets(case: BasketCase, folder: Path) -> Outcome:
+    try:
+        spec = rf.Spec(**case.parts)
+        original = case.table(folder)
+        release = rf.anonymize(original, spec)
+    except RingfenceError as error:
+        return _refusal(case, error)
+    path = release.save(folder / "out", case.written, report=False)
+    for published in (rows_of(path), rows_of(release.table)):
+        judge_baskets(case, published, int(release.metrics["suppressed"]))
+    verdict = rf.audit(path, spec, original)
+    if not verdict.ok:
+        raise Wrong(f"the audit of the baskets has {verdict.findings or verdict.unjudged}")
+    return Outcome(case, "released")
+
+
+def _refusal(case: Case | BasketCase, error: RingfenceError) -> Outcome:
+    """What a case that gave no release becomes: some errors no input may cause."""
+    if type(error).__name__ in FAULTS:
+        raise error
+    if isinstance(error, Unsatisfiable):
+        return Outcome(case, "unsatisfiable")
+    return Outcome(case, "refused", _shape(f"{type(error).__name__}: {error}"))
 
 
 def rows_of(table: Any) -> Rows:
@@ -101,22 +129,21 @@ def _stated(case: Case, release: rf.Release, path: Path) -> Stated:
 
 def _audited(case: Case, spec: rf.Spec, release: rf.Release, path: Path, original: Any) -> None:
     """The audit must say that a good release holds, however it is asked."""
-    if isinstance(release.table, Path):
-        tables: dict[str, tuple[Any, Any]] = {}
-    else:
-        tables = {"the table, beside the original": (release.table, original)}
-    if case.choices.random() < 0.5:
-        tables["the file, beside the original"] = (path, original)
-    else:
-        tables["the file alone"] = (path, None)
-    for what, (table, before) in tables.items():
+    needs_original = case.method in ("ring", "homogeneous") or bool(case.people)
+    ways: dict[str, tuple[Any, Any]] = {
+        "the table, beside the original": (release.table, original),
+        "the file, beside the original": (path, original),
+        "the file alone": (path, None),
+    }
+    for what in case.choices.sample(list(ways), AUDITS):
+        table, before = ways[what]
         try:
             verdict = rf.audit(table, spec, before, sensitive=None if table is path else release.sensitive)
         except RingfenceError as error:
-            if before is None and spec.needs_original and type(error).__name__ not in FAULTS:
+            if before is None and needs_original and type(error).__name__ not in FAULTS:
                 continue
             raise Wrong(f"the audit of {what} refuses: {type(error).__name__}: {error}") from error
-        open_question = before is None and (spec.has_rings or spec.data.entity) and not verdict.findings
+        open_question = before is None and needs_original and not verdict.findings
         if not verdict.ok and not open_question:
             raise Wrong(f"the audit of {what} has {verdict.findings or verdict.unjudged}")
 
