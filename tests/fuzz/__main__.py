@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 
+from .shrink import shrunk
 from .trial import carry_out, shape
 
 
@@ -14,6 +15,7 @@ def main() -> int:
     parser.add_argument("cases", type=int, nargs="?", default=200, help="how many cases")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first; the others follow")
     parser.add_argument("--show", type=int, default=1, help="how many examples of each fault to print")
+    parser.add_argument("--shrink", action="store_true", help="make the first example of each fault small")
     asked = parser.parse_args()
     start = time.perf_counter()
     tally: dict[str, Counter[str]] = defaultdict(Counter)
@@ -25,7 +27,8 @@ def main() -> int:
         if outcome.result == "refused":
             reasons[outcome.why] += 1
         if outcome.result == "wrong":
-            faults[shape(outcome)].append(f"{outcome.why}\n{outcome.case}")
+            small = shrunk(outcome) if asked.shrink and shape(outcome) not in faults else outcome
+            faults[shape(outcome)].append(f"{small.why}\n{small.case}")
     results = ["released", "unsatisfiable", "refused", "wrong"]
     print(f"{'method':24}" + "".join(f"{result:>15}" for result in results))
     for method, counts in sorted(tally.items()):

@@ -2,7 +2,7 @@
 
 import csv
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,6 @@ class Case:
     written: str
     people: tuple[str, ...] = ()
     """Whose each row is, where k counts people."""
-    choices: random.Random = field(default_factory=random.Random, repr=False)
 
     @property
     def rows(self) -> int:
@@ -170,7 +169,6 @@ def draw_case(seed: int) -> Case:
         source,
         rng.choice(["csv", "parquet"]),
         people,
-        rng,
     )
     return replace(case, privacy=_privacy(rng, case), settings=_settings(rng, case))
 

@@ -5,6 +5,7 @@ import json
 import random
 import re
 import tempfile
+import traceback
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,11 @@ class Outcome:
 def carry_out(seed: int) -> Outcome:
     """Draw and carry out the case of a seed."""
     rng = random.Random(seed)
-    case = draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed)
+    return try_out(draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed))
+
+
+def try_out(case: Case | BasketCase) -> Outcome:
+    """Carry out a case."""
     try:
         with tempfile.TemporaryDirectory(prefix="ringfence-fuzz-") as folder:
             if isinstance(case, BasketCase):
@@ -45,14 +50,16 @@ def carry_out(seed: int) -> Outcome:
     except Wrong as error:
         return Outcome(case, "wrong", str(error))
     except Exception as error:  # whatever it is, it is a fault, and belongs into the tally
-        return Outcome(case, "wrong", f"{type(error).__name__}: {error}")
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        return Outcome(case, "wrong", f"{type(error).__name__}: {error} ({Path(where.filename).name}, {where.name})")
 
 
 def _carried_out(case: Case, folder: Path) -> Outcome:
+    choices = random.Random(f"the ways of {case.seed}")
     try:
         spec = rf.Spec(**case.parts)
         original: Any = case.frame(case.source) if case.source in FRAMES else case.write(folder, case.source)
-        straight = case.source not in FRAMES and case.choices.random() < 0.5
+        straight = case.source not in FRAMES and choices.random() < 0.5
         if straight:
             spec = rf.Spec(**{**case.parts, "data": {**case.data, "source": str(original)}})
             release = rf.api.run(spec, folder / "out", report=False)
@@ -66,7 +73,7 @@ def _carried_out(case: Case, folder: Path) -> Outcome:
     judge(case, rows_of(path), stated, None if second is None else rows_of(second))
     if not straight:
         judge(case, rows_of(release.table), stated, None if second is None else rows_of(release.sensitive))
-    _audited(case, spec, release, path, original)
+    _audited(case, spec, release, path, original, choices)
     if can_be_copied(case) and case.source in FRAMES:
         _same_from_text(case, rows_of(release.table), folder)
     return Outcome(case, "released")
@@ -127,7 +134,7 @@ def _stated(case: Case, release: rf.Release, path: Path) -> Stated:
     return Stated(suppressed, incomplete, kept and suppressed > 0)
 
 
-def _audited(case: Case, spec: rf.Spec, release: rf.Release, path: Path, original: Any) -> None:
+def _audited(case: Case, spec: rf.Spec, release: rf.Release, path: Path, original: Any, choices: random.Random) -> None:
     """The audit must say that a good release holds, however it is asked."""
     needs_original = case.method in ("ring", "homogeneous") or bool(case.people)
     ways: dict[str, tuple[Any, Any]] = {
@@ -135,7 +142,7 @@ def _audited(case: Case, spec: rf.Spec, release: rf.Release, path: Path, origina
         "the file, beside the original": (path, original),
         "the file alone": (path, None),
     }
-    for what in case.choices.sample(list(ways), AUDITS):
+    for what in choices.sample(list(ways), AUDITS):
         table, before = ways[what]
         try:
             verdict = rf.audit(table, spec, before, sensitive=None if table is path else release.sensitive)
