@@ -252,7 +252,8 @@ class Engine:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()
         with self._reading():
-            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
+            query = self._plain_text(self._ibis.compile(rows))
+            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         return self._ibis.table(name)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
@@ -368,8 +369,9 @@ def _as_text(column: ibis.Value) -> ibis.Value:
     """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats."""
     if not column.type().is_floating():
         return column.cast("string")
-    whole = (column == column.floor()) & (column.abs() < 2**53)
-    return ibis.ifelse(whole, column.cast("int64").cast("string"), column.cast("string"))
+    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
+    same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
+    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
 
 
 def as_released(data: Data) -> Data:

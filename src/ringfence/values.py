@@ -152,6 +152,8 @@ def for_engine(table: pa.Table) -> pa.Table:
             column = pc.local_timestamp(column)
         elif pa.types.is_dictionary(kind):
             column = pa.chunked_array(map(_decoded, column.chunks), VIEWS.get(kind.value_type, kind.value_type))
+        elif kind in VIEWS:
+            column = column.cast(VIEWS[kind])
         elif pa.types.is_float16(kind):
             column = column.cast(pa.float32())
         if column.type != kind:

@@ -16,13 +16,38 @@ _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
 
 
+_CLOCK = re.compile(r"(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])0*|\.0+)?$", re.ASCII)
+
+
 def plain(value: Any) -> str:
-    """Return a value as a text file would show it: whole floats without a fraction, truth in lower case."""
+    r"""Return a value as a text file would show it.
+
+    Whole floats have no fraction, truth is in lower case, times have no needless zeros, and bytes and durations are as
+    databases write them.
+
+    >>> plain(True), plain(2.0), plain(dt.datetime(2024, 1, 1, 8, 0, 0, 250_000)), plain(b"a'")
+    ('true', '2', '2024-01-01 08:00:00.25', 'a\\x27')
+    """
+    shown = str(value)
     if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+        shown = shown.lower()
+    elif isinstance(value, float) and value.is_integer():
+        shown = str(int(value))
+    elif isinstance(value, bytes):
+        shown = re.sub(r"[^ -~]|['\"\\]", lambda found: f"\\x{ord(found[0]):02X}", value.decode("latin-1"))
+    elif isinstance(value, dt.datetime | dt.time):
+        shown = _CLOCK.sub(lambda found: found[1] + (found[2] or ""), shown)
+    elif type(value).__name__ == "MonthDayNano" and not any(value[:2]):  # an engine's duration
+        shown = _told(value[2])
+    return shown
+
+
+def _told(nanoseconds: int) -> str:
+    """Return a duration in hours, minutes and seconds."""
+    minutes, rest = divmod(Decimal(abs(nanoseconds)).scaleb(-9), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    seconds = f"{rest:012.9f}".rstrip("0").rstrip(".")
+    return f"{'-' * (nanoseconds < 0)}{hours:02d}:{minutes:02d}:{seconds}"
 
 
 def as_number(text: str) -> Decimal | None:
