@@ -17,8 +17,8 @@ from ringfence.census import counted_columns, take_census
 from ringfence.engine import ROWS, Engine
 from ringfence.group_plan import regrouping
 from ringfence.kernels.secret import new_stream, secret_key
+from ringfence.methods import decide
 from ringfence.ring_plan import RingPlan
-from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -35,8 +35,8 @@ from ringfence.audit.people import possible_crowd
 from ringfence.audit.verify import Verdict, verify
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, Unsatisfiable
+from ringfence.methods import decide
 from ringfence.search.merging import Terms
-from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

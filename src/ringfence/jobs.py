@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ringfence.declared import BASKETS
 from ringfence.errors import DataError
 from ringfence.spec import Spec
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from ringfence.engine import Engine
     from ringfence.plan import GlobalPlan, Rewrite, Together
     from ringfence.search.composites import Composed
-    from ringfence.search.methods import Decision
+    from ringfence.search.decision import Decision
 
 MOST_VALUES = 2_000
 """Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
@@ -91,7 +92,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         if spec.items is None:
             return decide_on_rows(engine, rows, columns)
-        if spec.method.name == "itemsets":
+        if spec.method.traits.way == BASKETS:
             return _on_baskets(engine, rows.select(*columns), spec, diary, None)
         made = decide_on_rows(engine, rows, columns)
         # Which rows are suppressed may be left to chance: draw before counting their baskets, and not again after.
@@ -103,10 +104,10 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         from ringfence.engine import BUCKET, ROWS
         from ringfence.group_plan import GroupPlan, regrouping
         from ringfence.kernels.secret import new_stream, secret_key
+        from ringfence.methods import decide
         from ringfence.plan import rewrite
         from ringfence.ring_plan import RingPlan
         from ringfence.search.composites import compose
-        from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
 
         diary("counting the rows")
@@ -152,24 +153,26 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     from ringfence.census import uncounted
     from ringfence.engine import ROWS
     from ringfence.item_plan import published_baskets
+    from ringfence.methods import decide
     from ringfence.search.items import decide_baskets
-    from ringfence.search.methods import decision_on_baskets
     from ringfence.search.progress import Watch
 
     diary("counting the baskets")
-    name = spec.items or ""
+    name = spec.item_column
     column = take_baskets(engine.count(rows, [name]), spec, ROWS)
     baskets = column.baskets
     diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
-    basket = decide_baskets(baskets, spec, Watch(spec.method.time_limit, diary.tell))
+    watch = Watch(spec.method.time_limit, diary.tell)
+    if made is None:
+        decision, changed, census = decide(baskets, spec, watch), [], uncounted(baskets.rows)
+    else:
+        decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
+        changed, census = made.changed, made.census
     diary("rewriting the baskets")
     is_list = pa.types.is_nested(column.raw.type)
-    published = published_baskets(basket.plan, column, None if is_list else spec.attributes[name].separator)
+    published = published_baskets(decision.baskets.plan, column, None if is_list else spec.attributes[name].separator)
     released = relabel(engine, rows, name, column.raw, published)
-    if made is None:
-        decision, census = decision_on_baskets(basket, baskets.rows), uncounted(baskets.rows)
-        return Made(released, [name], decision, census, baskets)
-    return Made(released, [*made.changed, name], made.decision.with_baskets(basket), made.census, baskets)
+    return Made(released, [*changed, name], decision, census, baskets)
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:

@@ -32,7 +32,7 @@ from ringfence.errors import DataError, EngineError, RingfenceError, SpecError
 from ringfence.group_plan import GroupPlan
 from ringfence.item_plan import refuse_torn
 from ringfence.ring_plan import RingPlan
-from ringfence.search.methods import Decision, Plan
+from ringfence.search.decision import Decision, Plan
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.typed import refuse_taken, typed_columns
