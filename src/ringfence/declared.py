@@ -48,7 +48,7 @@ class MethodTraits:
     way
         RECODES, GROUPS, BUCKETS or BASKETS.
     promises
-        The keys of [privacy] that it can keep.
+        The keys of [privacy] that it can keep: m, where the baskets of rows may be treated after it.
     options
         The keys of [method] that it looks at; what they may be, `spec_tables` says.
     kinds
