@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long lint bench clean
+.PHONY: demo test test-long lint pages bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -12,6 +12,7 @@ help:
 	@echo "make test       lint, type-check and run every test"
 	@echo "make test-long  the same tests with far more random cases"
 	@echo "make lint       ruff, mypy and import-linter only"
+	@echo "make pages      the pages and schemas of docs that the code writes"
 	@echo "make bench      measure speed and memory against peers"
 
 $(READY): pyproject.toml
@@ -35,9 +36,10 @@ test: lint
 test-long: lint
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist loadgroup
 
-# The page of errors, from what the commands print.
-docs/errors.md: $(READY)
+# What the code writes itself: the page of errors, from what the commands print; the commands; the schema of plans.
+pages: $(READY)
 	$(BIN)/python tests/error_cases.py
+	$(BIN)/python tests/written_pages.py
 
 # The peers that benchmarks compare with want older versions of some libraries: they live in a .venv of their own.
 BENCH := .venv-bench

@@ -14,6 +14,7 @@ import pyarrow as pa
 from benchmarks.data import census_income, count, whole_adult
 from benchmarks.timing import best_seconds
 from ringfence.census import Census
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.cluster import ClusterResult, cluster, diversity_weights
 from ringfence.spec import Spec
 
@@ -39,10 +40,10 @@ def over(census: Census, spec: Spec) -> Callable[..., ClusterResult]:
     """Return a function that clusters a census as a specification says, but for what it is told otherwise."""
     weights = diversity_weights(census, [spec.attributes[part.name].diversity_weight for part in census.sensitive])
 
-    def work(k: int = spec.privacy.k or 1, p: int = spec.privacy.p or 1, **others: Any) -> ClusterResult:
+    def work(k: int = spec.k, p: int = spec.privacy.p or 1, **others: Any) -> ClusterResult:
         least = [p] * len(census.sensitive)
-        limit = census.rows - 1
-        return cluster(census, k=k, least_values=least, weights=weights.tolist(), limit=limit, **others)
+        asked = GroupsAsked(k, least, limit=census.rows - 1)
+        return cluster(census, asked, weights=weights.tolist(), **others)
 
     return work
 

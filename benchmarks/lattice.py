@@ -16,7 +16,7 @@ import pyarrow.csv
 
 from benchmarks.data import QUASI, adult_attributes, count, write_adult
 from benchmarks.timing import best_seconds
-from ringfence.search.methods import decide
+from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -19,6 +19,7 @@ from ringfence.covers import Representation, cover_groups
 from ringfence.groups import Groups
 from ringfence.metrics import measure_groups
 from ringfence.models import promise
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.hilbert import hilbert
 from ringfence.search.local import local
 from ringfence.search.mondrian import mondrian
@@ -58,10 +59,11 @@ def methods(census: Census, spec: Spec, k: int, shown: Representation = "set") -
         "mondrian, relaxed": lambda: mondrian(
             census, promise(asked, census, census.rows), relaxed=True, representation=shown
         ),
-        "hilbert": lambda: hilbert(census, k=k, representation=shown)[0],
+        "hilbert": lambda: hilbert(census, GroupsAsked(k, representation=shown))[0],
     }
     for effort in ("fast", "good", "best"):
-        ways[f"local, {effort}"] = lambda effort=effort: local(census, k=k, representation=shown, effort=effort)[0]  # type: ignore[misc]
+        wanted = GroupsAsked(k, representation=shown)
+        ways[f"local, {effort}"] = lambda effort=effort, wanted=wanted: local(census, wanted, effort=effort)[0]  # type: ignore[misc]
     return ways
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from benchmarks.data import adult, count
 from ringfence.census import Census
 from ringfence.classes import Roller
+from ringfence.declared import Scheme
 from ringfence.metrics import metric
 from ringfence.models import promise
 from ringfence.search import auto
@@ -25,7 +26,6 @@ from ringfence.search.progress import Watch
 from ringfence.search.proof import Alone, Proof
 from ringfence.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec_tables import Scheme
 
 ATTRIBUTES = ["age", "marital-status", "race", "sex", "workclass", "education", "occupation", "native-country"]
 KS = [2, 3, 5, 10, 15, 20]

@@ -16,9 +16,9 @@ from ringfence.audit.verify import verify
 from ringfence.census import counted_columns, take_census
 from ringfence.engine import ROWS, Engine
 from ringfence.kernels.secret import new_stream, secret_key
+from ringfence.methods import decide
 from ringfence.plan import Occasion
 from ringfence.ring_plan import RingPlan
-from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -18,6 +18,7 @@ from ringfence.classes import Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.kernels import boxes as kernels
 from ringfence.kernels.keys import classes_of
+from ringfence.methods import decide
 from ringfence.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.models import promise
 from ringfence.search import auto
@@ -25,7 +26,6 @@ from ringfence.search.answers import Answers
 from ringfence.search.bounding import Bounder
 from ringfence.search.boxes import Box, Boxes
 from ringfence.search.merging import Terms, layout
-from ringfence.search.methods import decide, row_limit
 from ringfence.search.progress import Watch
 from ringfence.search.proof import Proof
 from ringfence.spaces import Space
@@ -47,7 +47,7 @@ class Workshop:
         tallied = hdm_tallies(self.census) if name == "hdm" else []
         self.roller = Roller(self.census, self.spaces, tallied)
         self.metric = metric(name, spec, self.census, self.roller, self.promise.least)
-        self.limit = row_limit(spec, self.census.rows)
+        self.limit = spec.row_limit(self.census.rows)
         losses = cell_losses(name, self.census)
         self.terms = Terms(self.promise, self.limit, self.census.rows, losses, full_loss(name, self.census))
 

@@ -16,6 +16,7 @@ from tables import Case, cases, count, with_parts
 from ringfence.census import Census
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.search import field
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.cluster import ClusterResult, cluster, diversity_weights
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -42,7 +43,7 @@ def attempt(case: Case, k: int, least: tuple[int, ...], **parts: Any) -> Cluster
     """An answer that may suppress all but one row, or None where there is none."""
     census = case.census
     try:
-        return cluster(census, k=k, least_values=least, weights=WEIGHTS, limit=census.rows - 1, **parts)
+        return cluster(census, GroupsAsked(k, least, limit=census.rows - 1), weights=WEIGHTS, **parts)
     except Unsatisfiable:
         return None
 
@@ -110,7 +111,7 @@ def test_the_papers_masked_tables_are_judged_as_the_paper_says(name: str, expect
 @pytest.mark.parametrize("ties", ["best", "paper"])
 def test_the_papers_table_is_clustered_within_its_constraints(ties: str) -> None:
     census = count(PEOPLE, PEOPLE_SPEC)
-    result = cluster(census, k=3, least_values=[2], ties=ties)
+    result = cluster(census, GroupsAsked(3, [2]), ties=ties)
     names = list(census.names)
     published = []
     for members, nodes in zip(clusters_of(census, result.groups), result.nodes.tolist(), strict=True):
@@ -166,7 +167,7 @@ def test_every_cluster_holds_and_stays_within_its_boundaries(
     assert result.search.bound <= result.ntil
     if len(out) > 0:
         with pytest.raises(Unsatisfiable, match=f"{len(out)} of {census.rows} rows would have to be suppressed"):
-            cluster(census, k=k, least_values=least, weights=WEIGHTS, ties=ties, limit=len(out) - 1)
+            cluster(census, GroupsAsked(k, least, limit=len(out) - 1), weights=WEIGHTS, ties=ties)
 
 
 @given(case=bounded(), asked=ASKED)
@@ -338,15 +339,17 @@ def test_diversity_counts_by_the_number_of_values_unless_it_is_given() -> None:
 )
 def test_what_cannot_be_meant_is_refused(parts: dict[str, Any], message: str) -> None:
     census = crowd(rows=30, values=6, seed=7).census
+    asked = GroupsAsked(parts.get("k", 2), (1, 1))
     with pytest.raises(SpecError, match=message):
-        cluster(census, **{"k": 2, "least_values": (1, 1), **parts})
+        cluster(census, asked, **{key: value for key, value in parts.items() if key != "k"})
 
 
 @pytest.mark.parametrize("parts", [{"least_values": (1,)}, {"weights": (1.0,)}, {"weights": (1.0, 0.0)}])
 def test_arguments_that_do_not_fit_the_census_are_a_mistake_of_ours(parts: dict[str, Any]) -> None:
     census = crowd(rows=30, values=6, seed=7).census
+    asked = GroupsAsked(2, parts.get("least_values", (1, 1)))
     with pytest.raises(ValueError, match="2 sensitive attributes need as many"):
-        cluster(census, **{"k": 2, "least_values": (1, 1), **parts})
+        cluster(census, asked, weights=parts.get("weights"))
 
 
 def test_more_rows_than_there_are_is_unsatisfiable() -> None:
@@ -354,4 +357,4 @@ def test_more_rows_than_there_are_is_unsatisfiable() -> None:
     with pytest.raises(
         Unsatisfiable, match="30 rows cannot be published with k = 31: together they have 30 rows, 31 needed"
     ):
-        cluster(census, k=31, least_values=(1, 1), limit=30)
+        cluster(census, GroupsAsked(31, (1, 1), limit=30))

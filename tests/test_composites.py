@@ -26,7 +26,7 @@ from ringfence.census import Census
 from ringfence.engine import WHOSE, Engine
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.composites import alike, mark_rare
-from ringfence.search.methods import decide
+from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

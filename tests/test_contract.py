@@ -12,12 +12,16 @@ from item_tables import spec_for, table_of
 from tables import Case, cases, with_parts
 
 import ringfence as rf
+from ringfence.declared import BASKETS, GROUPS, RECODES, SCHEMES, methods_that
+from ringfence.declared import METHODS as DECLARED
 from ringfence.errors import SpecError, Unsatisfiable
 
-GROUPING = ["cluster", "hilbert", "mondrian", "local", "ring", "homogeneous"]
-METHODS = ["optimal", "levels", *GROUPING]
-SCHEMES = ["cut", "ordered", "set", "guided-ordered", "guided-set"]
-GLOBAL = ["optimal", "levels"]
+GROUPING = [*methods_that(way=GROUPS), "homogeneous"]
+GLOBAL = methods_that(way=RECODES)
+METHODS = [*GLOBAL, *GROUPING]
+RINGS = [*methods_that(rings=True), "homogeneous"]
+CHOOSING = [name for name in METHODS if name not in methods_that(chosen=False)]
+FREER = [name for name in SCHEMES if name != "level"]
 
 
 def method_parts(name: str, case: Case) -> dict[str, Any]:
@@ -26,7 +30,7 @@ def method_parts(name: str, case: Case) -> dict[str, Any]:
         return {"scheme": name}
     if name == "homogeneous":
         return {"name": "ring", "homogeneous": True}
-    if name != "levels":
+    if "levels" not in DECLARED[name].options:
         return {"name": name}
     return {"name": name, "levels": dict.fromkeys(case.spec.of_role("quasi"), 1), "suppression": 1}
 
@@ -48,11 +52,11 @@ def sorted_rows(table: pa.Table) -> list[tuple[tuple[str, str], ...]]:
     return sorted(tuple(sorted((k, repr(v)) for k, v in row.items())) for row in table.to_pylist())
 
 
-@pytest.mark.parametrize("name", [*METHODS, *SCHEMES])
+@pytest.mark.parametrize("name", [*METHODS, *FREER])
 @settings(max_examples=settings().max_examples // 2)
 @given(case=cases(sensitive=1), k=st.integers(1, 4), l=st.integers(1, 2))
 def test_a_release_passes_its_audit_and_leaves_the_input_alone(name: str, case: Case, k: int, l: int) -> None:  # noqa: E741
-    asked = {"k": k, "l": l} if name != "homogeneous" and (name != "ring" or l > 1) else {"k": k}
+    asked = {"k": k, "l": l} if name not in RINGS or (name != "homogeneous" and l > 1) else {"k": k}
     spec = with_parts(case.spec, privacy=asked, method=method_parts(name, case))
     before = case.table.to_pylist()
     release = attempt(case, spec)
@@ -91,7 +95,7 @@ def test_more_than_all_rows_is_unsatisfiable(name: str, case: Case) -> None:
         rf.anonymize(case.table, spec)
 
 
-@pytest.mark.parametrize("name", ["optimal", *GROUPING])
+@pytest.mark.parametrize("name", CHOOSING)
 @given(case=cases(sensitive=1))
 def test_k_1_changes_nothing_but_the_order(name: str, case: Case) -> None:
     release = rf.anonymize(case.table, with_parts(case.spec, privacy={"k": 1}, method=method_parts(name, case)))
@@ -99,7 +103,7 @@ def test_k_1_changes_nothing_but_the_order(name: str, case: Case) -> None:
     assert release.table.schema.types == case.table.schema.types
 
 
-@pytest.mark.parametrize("name", ["optimal", *GROUPING])
+@pytest.mark.parametrize("name", CHOOSING)
 @given(case=cases(sensitive=1), copies=st.integers(2, 5))
 def test_rows_that_are_all_equal_lose_nothing(name: str, case: Case, copies: int) -> None:
     table = pa.concat_tables([case.table.slice(0, 1)] * copies)
@@ -164,7 +168,7 @@ def test_no_release_passes_a_boundary(name: str, case: Case, k: int) -> None:
 
 # Baskets: the same, for a method that has no quasi-identifiers
 
-SEARCHES = ["optimal", "direct", "apriori", "breadth-first"]
+SEARCHES = [search for name in methods_that(way=BASKETS) for search in DECLARED[name].searches if search != "auto"]
 
 
 def basket_attempt(table: pa.Table, spec: rf.Spec) -> rf.Release | None:

@@ -1,14 +1,11 @@
 """How things show themselves in a notebook and as text."""
 
-import json
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import ringfence as rf
-from ringfence.plan import GlobalPlan
 
 NASTY = '<b>"quoted" & co</b>'
 
@@ -79,8 +76,3 @@ def test_a_verdict_with_findings_shows_them(release: rf.Release) -> None:
         attributes={"x": {"role": "quasi"}}, privacy={"k": 9}).privacy}))  # fmt: skip
     assert "The promise does not hold." in text_of(verdict._repr_html_())
     assert "fewer than k = 9" in text_of(verdict._repr_html_())
-
-
-def test_the_published_schema_is_that_of_plans() -> None:
-    written = json.loads((Path(__file__).parents[1] / "docs/plan.schema.json").read_text(encoding="utf-8"))
-    assert written == GlobalPlan.schema()

@@ -31,10 +31,10 @@ from test_lattice import SUPPRESSION, TREE
 from ringfence.census import Census, Longs
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels import fronts as kernels
+from ringfence.methods import decide
 from ringfence.search import ledger as ledgers
 from ringfence.search.frontier import Front, Point, exact_front, undominated
 from ringfence.search.ledger import Ledger, walk
-from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

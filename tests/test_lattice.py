@@ -11,7 +11,8 @@ from tables import Case, cases, limit_of, with_parts
 
 from ringfence.census import Census
 from ringfence.errors import Unsatisfiable
-from ringfence.search.methods import Decision, decide
+from ringfence.methods import decide
+from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

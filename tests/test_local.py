@@ -23,6 +23,7 @@ from ringfence.kernels.spans import Space, distance, new_span, total_loss
 from ringfence.metrics import measure_groups
 from ringfence.models import promise
 from ringfence.search import local as searches
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.hilbert import hilbert
 from ringfence.search.lineup import Lineup, line_up, request
 from ringfence.search.local import Annealer, local, with_itself
@@ -49,7 +50,7 @@ def lined_up(case: Case, k: int, least: int, order: Any = gray_order) -> Lineup 
     census = case.census
     values = [least] * len(census.sensitive)
     try:
-        asked = request(census, k=k, least_values=values, limit=census.rows)
+        asked = request(census, GroupsAsked(k, values, limit=census.rows))
     except Unsatisfiable:
         return None
     return line_up(asked, order(census))
@@ -171,7 +172,7 @@ def test_the_gray_order_of_all_tuples_takes_single_steps(sizes: list[int]) -> No
 @given(case=cases(), representation=shown_as)
 def test_orders_are_permutations_and_get_shorter(case: Case, representation: Representation) -> None:
     census = case.census
-    space, asked = space_of(census, representation), request(census, k=1)
+    space, asked = space_of(census, representation), request(census, GroupsAsked(1))
     found = neighbours(census, space, asked.blocks)
     span = new_span(space)
 
@@ -234,9 +235,8 @@ def test_local_groups_are_never_worse_than_the_cut(
     values = [least] * len(census.sensitive)
 
     def search(effort: str, seed: int = 0) -> Any:
-        return local(
-            census, k=k, least_values=values, representation=representation, effort=effort, seed=seed, limit=census.rows
-        )
+        asked = GroupsAsked(k, values, representation=representation, limit=census.rows)
+        return local(census, asked, effort=effort, seed=seed)
 
     try:
         fast, cut = search("fast")
@@ -256,7 +256,7 @@ def test_hilbert_groups_have_all_they_need(case: Case, k: int, least: int, repre
     census = case.census
     values, limit = [least] * len(census.sensitive), census.rows
     try:
-        groups, search = hilbert(census, k=k, least_values=values, representation=representation, limit=limit)
+        groups, search = hilbert(census, GroupsAsked(k, values, representation=representation, limit=limit))
     except Unsatisfiable:
         return
     check(census, groups, k, least)
@@ -301,7 +301,7 @@ def test_when_time_is_up_the_groups_so_far_hold(case: Case, k: int) -> None:
     told: list[str] = []
     for watch in (Watch(1e-9, told.append), Watch(1e-9, told.append, nodes=1)):
         try:
-            groups, _ = local(census, k=k, limit=census.rows, watch=watch)
+            groups, _ = local(census, GroupsAsked(k, limit=census.rows), watch=watch)
             parts = mondrian(census, promise(with_parts(case.spec, privacy={"k": k}), census, census.rows), watch=watch)
         except Unsatisfiable:
             return

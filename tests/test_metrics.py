@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 from tables import count
 
-from ringfence.search.methods import Decision, decide
+from ringfence.methods import decide
+from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -9,9 +9,10 @@ from tables import count
 
 from ringfence.census import Census
 from ringfence.errors import Unsatisfiable
+from ringfence.methods import decide
 from ringfence.models import Promise, promise
 from ringfence.search import methods
-from ringfence.search.methods import Decision, decide
+from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -32,10 +32,11 @@ from test_partitions import (
 from ringfence.census import Census, Quasi
 from ringfence.classes import Classes, Roller
 from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.methods import decide
 from ringfence.metrics import Metric, Node, hdm_tallies, measure, metric
 from ringfence.models import promise
 from ringfence.plan import GlobalPlan
-from ringfence.search.methods import Decision, decide
+from ringfence.search.decision import Decision
 from ringfence.search.optimal import Techniques, search_partitions
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spaces import Space

@@ -20,7 +20,7 @@ from definitions import best_node, distinct
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import Case, cases, limit_of, scheme_cases, with_parts
-from test_contract import SCHEMES, attempt, sorted_rows
+from test_contract import FREER, attempt, sorted_rows
 from test_frontier import METRICS, front_of
 from test_lattice import METRICS as ALL_METRICS
 from test_lattice import SUPPRESSION
@@ -33,14 +33,15 @@ from ringfence.audit.against import read_linked
 from ringfence.audit.counts import read_released
 from ringfence.audit.people import possible_crowd
 from ringfence.audit.verify import Verdict, verify
+from ringfence.declared import methods_that
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, SpecError, Unsatisfiable
+from ringfence.methods import decide
 from ringfence.search.merging import Terms
-from ringfence.search.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 
-METHODS = ["optimal", "levels", "cluster", "hilbert", "mondrian", "local"]
+METHODS = methods_that(counts_people=True)
 FLAT = {"role": "quasi", "hierarchy": "flat"}
 
 
@@ -67,7 +68,7 @@ def people_by_class(release: pa.Table, original: pa.Table, quasi: Sequence[str])
 
 def method_parts(name: str, case: Case, seed: int) -> dict[str, Any]:
     """A method table for any case."""
-    if name in SCHEMES:
+    if name in FREER:
         return {"scheme": name, "suppression": [0, 0.4, 1][seed % 3]}
     if name == "levels":
         return {"name": name, "levels": dict.fromkeys(case.spec.of_role("quasi"), 1), "suppression": 1}
@@ -169,7 +170,7 @@ def test_without_repeated_people_nothing_changes(case: Case, seed: int) -> None:
 # Every method, from the rows
 
 
-@pytest.mark.parametrize("name", [*METHODS, *SCHEMES])
+@pytest.mark.parametrize("name", [*METHODS, *FREER])
 @settings(max_examples=settings().max_examples // 3)
 @given(case=cases(sensitive=1), seed=st.integers(0, 999), k=st.integers(1, 4))
 def test_every_class_has_k_people_and_the_audit_knows(name: str, case: Case, seed: int, k: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.errors import SpecError
 from ringfence.spec import (
     Attribute,
@@ -171,13 +172,13 @@ def test_the_reference_survives_a_round_trip() -> None:
         ("frontier", {"depth": 3}),
     ]
     + [
-        ("method", {"name": name})
-        for name in ("optimal", "itemsets", "cluster", "ring", "local", "hilbert", "mondrian", "anatomy")
+        ("method", {"name": name, "search": search})
+        for name, method in METHODS.items()
+        for search in method.searches
+        if "levels" not in method.options
     ]
-    + [("method", {"scheme": s}) for s in ("level", "cut", "ordered", "set", "guided-ordered", "guided-set")]
-    + [("method", {"metric": m}) for m in ("dm", "hdm", "glm", "ncp", "gcp", "ntil", "ce", "aecs")]
-    + [("method", {"search": s}) for s in ("auto", "bottom-up", "top-down")]
-    + [("method", {"name": "itemsets", "search": s}) for s in ("auto", "optimal", "direct", "apriori", "breadth-first")]
+    + [("method", {"scheme": s}) for s in SCHEMES]
+    + [("method", {"metric": m}) for m in METRICS]
     + [("method", {"partition": p}) for p in ("lexicographic", "hilbert", "mondrian", "cluster", "local")]
     + [("method", {"representation": r}) for r in ("set", "range", "hierarchy")]
     + [("method", {"effort": e}) for e in ("fast", "good", "best")]
@@ -641,7 +642,7 @@ def specifications(draw: st.DrawFn) -> dict[str, Any]:
         )
         | optional(
             {},
-            name=st.sampled_from(["optimal", "cluster", "ring", "local", "hilbert", "mondrian", "anatomy"]),
+            name=st.sampled_from([name for name in METHODS if name not in ("levels", "itemsets")]),
             scheme=schemes,
             search=st.sampled_from(["auto", "bottom-up", "top-down"]),
             metric=st.sampled_from(["dm", "hdm", "glm", "ncp", "gcp", "ntil", "ce", "aecs"]),

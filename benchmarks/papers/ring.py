@@ -23,6 +23,7 @@ from ringfence.kernels.matchings import draw_rings
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.metrics import measure_groups
 from ringfence.search.anatomy import anatomize
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.hilbert import hilbert
 from ringfence.search.local import local
 from ringfence.search.ring import cover_slots, rings_by_quasi_identifiers
@@ -181,19 +182,19 @@ def _published(census: Census, find: Callable[[], Groups], shown_as: Representat
 
 METHODS: dict[str, Callable[[Census, int], Row]] = {
     "HR": lambda census, k: _published(
-        census, lambda: hilbert(census, k=k, representation="range", loss="gcp")[0], "range"
+        census, lambda: hilbert(census, GroupsAsked(k, representation="range", loss="gcp"))[0], "range"
     ),
-    "HS": lambda census, k: _published(census, lambda: hilbert(census, k=k, loss="gcp")[0]),
+    "HS": lambda census, k: _published(census, lambda: hilbert(census, GroupsAsked(k, loss="gcp"))[0]),
     "HP": _homogeneous,
     "NH": _as_printed,
     "ring": _ours,
-    "local": lambda census, k: _published(census, lambda: local(census, k=k, loss="gcp", effort="fast")[0]),
+    "local": lambda census, k: _published(census, lambda: local(census, GroupsAsked(k, loss="gcp"), effort="fast")[0]),
 }
 
 DIVERSE: dict[str, Callable[[Census, int], Groups]] = {
-    "HS": lambda census, l: hilbert(census, k=l, least_values=[l])[0],  # noqa: E741
+    "HS": lambda census, l: hilbert(census, GroupsAsked(l, [l]))[0],  # noqa: E741
     "AT": lambda census, l: anatomize(census, 0, l, seed=2006),  # noqa: E741
-    "local": lambda census, l: local(census, k=l, least_values=[l], loss="gcp")[0],  # noqa: E741
+    "local": lambda census, l: local(census, GroupsAsked(l, [l], loss="gcp"))[0],  # noqa: E741
 }
 """What makes groups of l rows or more with l different occupations."""
 

@@ -17,9 +17,9 @@ from benchmarks.papers.pages import Page, Row
 from benchmarks.papers.schemes_charts import draw_lines
 from ringfence.census import Census
 from ringfence.classes import Roller
+from ringfence.methods import decide
 from ringfence.metrics import hdm_tallies, metric
 from ringfence.models import promise
-from ringfence.search.methods import decide
 from ringfence.search.optimal import Techniques, search_partitions
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spaces import Space

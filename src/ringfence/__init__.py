@@ -1,6 +1,8 @@
 """Ringfence makes personal data publishable. The public names, and nothing else."""
 
-import ringfence.audit  # noqa: F401  the package first, so that the verb of the same name below keeps the name
+import ringfence.audit
+import ringfence.losses  # what a specification may name is declared before there is one
+import ringfence.methods  # noqa: F401
 from ringfence import errors
 from ringfence.api import anonymize, apply, audit, frontier
 from ringfence.hierarchy import Hierarchy

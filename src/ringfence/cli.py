@@ -228,12 +228,12 @@ def methods(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List methods, schemes, models and metrics, each with a line."""
-    from ringfence.catalogue import CATALOGUE
+    from ringfence.catalogue import catalogue
 
     if json_:
-        _print_json(CATALOGUE)
+        _print_json(catalogue())
         return
-    for title, entries in CATALOGUE.items():
+    for title, entries in catalogue().items():
         print(f"{title}")
         for name, line in entries.items():
             print(f"  {name:<14} {line}")
@@ -331,7 +331,7 @@ def _show_release(release: Release) -> None:
     for name, column in columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
         method = release.spec.method
-        kind = release.spec.scheme_of(name) if method.name == "optimal" else method.name
+        kind = release.spec.scheme_of(name) if method.traits.by_scheme else method.name
         recoding: str = kind if column.level is None else f"level {column.level}"
         if name == release.spec.items:
             recoding = "item cut"

@@ -137,7 +137,7 @@ class Frontier(Saved):
         """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
         from ringfence.models import promise
         from ringfence.recoding import at_level
-        from ringfence.search.methods import decision_for
+        from ringfence.search.recoded import decision_for
 
         levels = self.front.best(k).levels
         privacy = self.spec.privacy.model_copy(update={"k": k})

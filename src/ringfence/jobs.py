@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ringfence.declared import BASKETS
 from ringfence.errors import DataError
 from ringfence.spec import Spec
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ringfence.census import Census
     from ringfence.engine import Engine
     from ringfence.plan import GlobalPlan, Occasion
-    from ringfence.search.methods import Decision
+    from ringfence.search.decision import Decision
 
 MOST_VALUES = 2_000
 """Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
@@ -90,7 +91,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         if spec.items is None:
             return decide_on_rows(engine, rows, columns)
-        if spec.method.name == "itemsets":
+        if spec.method.traits.way == BASKETS:
             return _on_baskets(engine, rows.select(*columns), spec, diary, None)
         made = decide_on_rows(engine, rows, columns)
         # Which rows are suppressed may be left to chance: draw before counting their baskets, and not again after.
@@ -99,9 +100,9 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.census import take_census
         from ringfence.engine import ROWS
+        from ringfence.methods import decide
         from ringfence.plan import Occasion
         from ringfence.search.composites import compose
-        from ringfence.search.methods import decide
         from ringfence.search.progress import Watch
 
         diary("counting the rows")
@@ -160,25 +161,27 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     from ringfence.baskets import take_baskets
     from ringfence.census import uncounted
     from ringfence.engine import ROWS
+    from ringfence.methods import decide
     from ringfence.plan import Occasion
     from ringfence.search.items import decide_baskets
-    from ringfence.search.methods import decision_on_baskets
     from ringfence.search.progress import Watch
 
     diary("counting the baskets")
-    name = spec.items or ""
+    name = spec.item_column
     column = take_baskets(engine.count(rows, [name]), spec, ROWS)
     baskets = column.baskets
     diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
-    basket = decide_baskets(baskets, spec, Watch(spec.method.time_limit, diary.tell))
+    watch = Watch(spec.method.time_limit, diary.tell)
+    if made is None:
+        decision, changed, census = decide(baskets, spec, watch), [], uncounted(baskets.rows)
+    else:
+        decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
+        changed, census = made.changed, made.census
     diary("rewriting the baskets")
     separator = None if pa.types.is_nested(column.raw.type) else spec.attributes[name].separator
-    census = uncounted(baskets.rows) if made is None else made.census
     occasion = Occasion(census, baskets=column, separator=separator)
-    released = basket.plan.carry_out(occasion).rows(engine, rows, rows.columns)
-    if made is None:
-        return Made(released, [name], decision_on_baskets(basket, baskets.rows), census, baskets)
-    return Made(released, [*made.changed, name], made.decision.with_baskets(basket), census, baskets)
+    released = decision.baskets.plan.carry_out(occasion).rows(engine, rows, rows.columns)
+    return Made(released, [*changed, name], decision, census, baskets)
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:

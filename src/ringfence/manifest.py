@@ -21,7 +21,7 @@ from ringfence.audit.verdict import Finding, Verdict
 from ringfence.engine import Engine, as_released
 from ringfence.errors import DataError, listed
 from ringfence.folder import PUBLIC
-from ringfence.search.methods import Decision, Plan
+from ringfence.search.decision import Decision, Plan
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.typed import typed_rows

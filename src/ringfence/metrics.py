@@ -12,7 +12,6 @@ space:
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from math import inf
 from typing import Protocol
 
@@ -21,34 +20,17 @@ import numpy as np
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.classes import Classes, Roller
 from ringfence.covers import Shown
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError
-from ringfence.hierarchy import Ints
 from ringfence.kernels.diversity import majorities
 from ringfence.kernels.sums import failing_cells, failing_rows, failing_savings, squares, squares_from, squares_gained
+from ringfence.losses import cell_loss, cell_metrics
 from ringfence.models import Promise
 from ringfence.recoding import Recoding
 from ringfence.spec import Spec
 
 Loss = Callable[[Quasi, Recoding], Floats]
 """The loss of each leaf of an attribute under a recoding."""
-
-
-class Covering(Protocol):
-    """What is published and what that covers, entry by entry: the leaves of a recoding, or the values of covers."""
-
-    @property
-    def covered(self) -> Longs:
-        """How many leaves are covered."""
-
-    @property
-    def nodes(self) -> Ints:
-        """The lowest nodes that cover as much."""
-
-    def total(self, numbers: Longs) -> Floats:
-        """Return the sum of some numbers over the leaves that are covered."""
-
-    def spread(self, numbers: Floats) -> Floats:
-        """Return how far apart the numbers of the leaves are that are covered."""
 
 
 Node = Sequence[int]
@@ -254,91 +236,38 @@ def rows_outside(quasi: Quasi, recoding: Recoding) -> Floats:
     return outside
 
 
-def general_loss(quasi: Quasi, published: Covering) -> Floats:
-    """GLM of a cell: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
-
-    Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3.
-    """
-    if quasi.numeric:
-        return _width(quasi, published)
-    return (published.covered - 1) / max(1, quasi.hierarchy.leaves - 1)
-
-
-def _width(quasi: Quasi, published: Covering) -> Floats:
-    """Return how far apart the numbers of the data are that are covered, as a share of all of them.
-
-    0/0 is 0. A missing value has no number: alone it has no width.
-    """
-    numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
-    numbers[quasi.rows == 0] = np.nan
-    span = 0.0 if np.isnan(numbers).all() else np.nanmax(numbers) - np.nanmin(numbers)
-    return published.spread(numbers) / (span or 1.0)
-
-
-def certainty_penalty(quasi: Quasi, published: Covering) -> Floats:
-    """NCP of a cell: leaves covered over leaves, 0 for a single one; for numbers the width, as in `general_loss`.
-
-    Xu et al.: Utility-Based Anonymization Using Local Recoding, KDD 2006, section 3.
-    """
-    if quasi.numeric:
-        return _width(quasi, published)
-    return np.where(published.covered > 1, published.covered / quasi.hierarchy.leaves, 0.0)
-
-
-def global_certainty_penalty(quasi: Quasi, published: Covering) -> Floats:
-    """GCP of a cell: (values of the data covered - 1)/(values in the data - 1).
-
-    Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, 2010, Definition 8.
-    """
-    covered = published.total((quasi.rows > 0).astype(np.int64))
-    shares: Floats = np.maximum(covered - 1, 0) / max(1, quasi.occurring - 1)
-    return shares
-
-
-def total_information_loss(quasi: Quasi, published: Covering) -> Floats:
-    """NTIL of a cell: the height of the tree below it over the height of the hierarchy.
-
-    Campan, Truta, Cooper 2010, Definitions 10 and 11.
-    """
-    return quasi.hierarchy.heights[published.nodes] / quasi.hierarchy.height
-
-
-@dataclass(frozen=True)
-class CellLoss:
-    """How a cell metric adds up: the loss of a cell, and whether attribute weights count."""
-
-    of: Callable[[Quasi, Covering], Floats]
-    weighted: bool = True
-
-
-CELL_LOSSES = {
-    "glm": CellLoss(general_loss),
-    "ncp": CellLoss(certainty_penalty),
-    "gcp": CellLoss(global_certainty_penalty, weighted=False),
-    "ntil": CellLoss(total_information_loss, weighted=False),
-}
-
-
 def metric(name: str, spec: Spec, census: Census, roller: Roller, least: int) -> Metric:
     """Return a metric by name for the recodings that a roller of this census takes.
 
     `least` is the smallest size that a published class can have.
     """
-    least = min(least, census.rows)
-    if name == "dm":
-        return Discernibility(census.rows, least)
-    if name == "aecs":
-        return AverageClassSize(census.rows, spec.privacy.k or 1, least)
-    if name == "hdm":
-        return HierarchicalDiscernibility(census, roller)
-    if name == "ce":
-        if spec.method.target is None:
-            raise SpecError("method.metric = 'ce' needs method.target: the attribute whose values are to be predicted")
-        watched = [part.name for part in census.sensitive]
-        return ClassificationError(census.rows, watched.index(spec.method.target), np.empty_like(census.weights))
-    loss = CELL_LOSSES[name]
+    loss = cell_loss(name)
+    if loss is None:
+        return OF_CLASSES[name](spec, census, roller, min(least, census.rows))
     weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
     return CellMetric(census, roller, loss.of, weights, scale=1 / census.rows)
+
+
+def _classification_error(spec: Spec, census: Census, roller: Roller, least: int) -> Metric:  # noqa: ARG001
+    if spec.method.target is None:
+        raise SpecError("method.metric = 'ce' needs method.target: the attribute whose values are to be predicted")
+    watched = [part.name for part in census.sensitive]
+    return ClassificationError(census.rows, watched.index(spec.method.target), np.empty_like(census.weights))
+
+
+OF_CLASSES: dict[str, Callable[[Spec, Census, Roller, int], Metric]] = {
+    "dm": lambda spec, census, roller, least: Discernibility(census.rows, least),  # noqa: ARG005
+    "hdm": lambda spec, census, roller, least: HierarchicalDiscernibility(census, roller),  # noqa: ARG005
+    "ce": _classification_error,
+    "aecs": lambda spec, census, roller, least: AverageClassSize(census.rows, spec.k, least),  # noqa: ARG005
+}
+"""The metrics that look at classes, each made of a specification, a census, a roller and the least size of a class."""
+
+OF_GROUPS: dict[str, Callable[[Spec, Census, Longs, int], float]] = {
+    "dm": lambda spec, census, sizes, lost: int((sizes**2).sum()) + census.rows * lost,  # noqa: ARG005
+    "aecs": lambda spec, census, sizes, lost: census.rows / (len(sizes) * spec.k),  # noqa: ARG005
+}
+"""Those of them that groups have as well, by the sizes of their classes and the number of rows suppressed."""
 
 
 def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Shown]) -> dict[str, float]:
@@ -351,11 +280,8 @@ def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Sho
     lost = census.rows - published
     alike, home = np.unique(np.stack([part.value for part in shown], axis=1), axis=0, return_inverse=True)
     classes = np.bincount(home.reshape(-1), sizes, minlength=len(alike)).astype(np.int64)
-    values: dict[str, float] = {
-        "dm": int((classes**2).sum()) + census.rows * lost,
-        "aecs": census.rows / (len(classes) * (spec.privacy.k or 1)),
-    }
-    for name, loss in CELL_LOSSES.items():
+    values = {name: of_groups(spec, census, classes, lost) for name, of_groups in OF_GROUPS.items()}
+    for name, loss in cell_metrics().items():
         weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
         total = float(lost)
         for quasi, part, weight in zip(census.quasi, shown, weights, strict=True):
@@ -366,11 +292,11 @@ def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Sho
 
 def cell_losses(name: str, census: Census) -> tuple[Loss, ...]:
     """Return the loss of each attribute's cells under a cell metric, scaled as they add up; none for other metrics."""
-    if name != "hdm" and name not in CELL_LOSSES:
+    loss = cell_loss(name)
+    if name != "hdm" and loss is None:
         return ()
-    weighted = name == "hdm" or CELL_LOSSES[name].weighted
-    weights = [quasi.weight if weighted else 1.0 for quasi in census.quasi]
-    of, full = _confusion if name == "hdm" else CELL_LOSSES[name].of, full_loss(name, census)
+    weights = [quasi.weight if loss is None or loss.weighted else 1.0 for quasi in census.quasi]
+    of, full = _confusion if loss is None else loss.of, full_loss(name, census)
 
     def scaled(share: float) -> Loss:
         return lambda quasi, recoding: share * of(quasi, recoding)
@@ -397,7 +323,9 @@ def measure_classes(
     census: Census, spec: Spec, roller: Roller, node: Node, classes: Classes, least: int, suppressed: int
 ) -> dict[str, float]:
     """Return every metric of a table of classes of which the failing ones, with so many rows, are suppressed."""
-    names = ["dm", "hdm", "aecs", *CELL_LOSSES, *(["ce"] if spec.method.target is not None else [])]
+    of_classes = [name for name in OF_CLASSES if not METRICS[name].needs_target]
+    of_labels = [name for name in OF_CLASSES if METRICS[name].needs_target and spec.method.target is not None]
+    names = [*of_classes, *cell_metrics(), *of_labels]
     values = {name: metric(name, spec, census, roller, least).cost(node, classes) for name in names}
     published = int((classes.fails[: classes.size] == 0).sum())
     return {**values, "rows": census.rows - suppressed, "suppressed": suppressed, "classes": published}

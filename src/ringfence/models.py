@@ -5,7 +5,7 @@ class fails too, so that rows which a coarse recoding must suppress are suppress
 suppression all models are monotone in the weaker sense that merging classes which hold gives classes which hold.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -230,39 +230,97 @@ class Promise:
         return int(failing_rows(classes.weights, classes.size, classes.fails))
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What models are made over: a census, with room for so many classes.
+
+    `most` is more than all rows: as good as any larger number, and no larger than a kernel takes.
+    """
+
+    census: Census
+    tuples: int
+
+    @property
+    def most(self) -> int:
+        """One more than there are rows."""
+        return self.census.rows + 1
+
+    def place(self, attribute: str) -> int:
+        """Return where an attribute stands among the sensitive ones that were counted."""
+        return [part.name for part in self.census.sensitive].index(attribute)
+
+
+@dataclass(frozen=True)
+class PromisedModel:
+    """A key of [privacy]: the models that it asks for, and what that is in a few words."""
+
+    make: Callable[[Spec, Counted], Iterable[Model]]
+    words: Callable[[Spec], Iterable[str]]
+
+
+def _anonymity(spec: Spec, counted: Counted) -> Iterator[Model]:
+    k = min(spec.k, counted.most)
+    yield KAnonymity(k)  # k people have k rows: where people are counted, this holds all the more
+    if counted.census.people is not None:
+        yield People(counted.census.people, k, np.empty(counted.tuples, np.int32))
+
+
+def _k_words(spec: Spec) -> Iterator[str]:
+    if spec.privacy.k is not None:
+        yield f"k = {spec.privacy.k}{' people' * (spec.data.entity is not None)}"
+
+
+def _diversities(spec: Spec, counted: Counted) -> Iterator[Model]:
+    for asked in spec.diversities():
+        yield _diversity(asked, counted.place(asked.attribute), counted.tuples, counted.most)
+
+
+def _l_words(spec: Spec) -> Iterator[str]:
+    for part in spec.diversities():
+        yield f"{part.kind} l = {part.value:g}" if part.kind != "distinct" else f"l = {part.value}"
+
+
+def _sensitivity(spec: Spec, counted: Counted) -> Iterator[Model]:
+    for name in spec.of_role("sensitive") if spec.privacy.p is not None else ():
+        least = min(spec.privacy.p or 1, counted.most)
+        yield DistinctDiversity(counted.place(name), least, np.empty(counted.tuples, np.int32))
+
+
+def _p_words(spec: Spec) -> Iterator[str]:
+    if spec.privacy.p is not None:
+        yield f"p = {spec.privacy.p}"
+
+
+def _closenesses(spec: Spec, counted: Counted) -> Iterator[Model]:
+    for asked in spec.closenesses():
+        yield _closeness(asked, counted.place(asked.attribute), counted.census, counted.tuples)
+
+
+def _t_words(spec: Spec) -> Iterator[str]:
+    for part in spec.closenesses():
+        yield f"t = {part.value:g}"
+
+
+PROMISED = {
+    "k": PromisedModel(_anonymity, _k_words),
+    "l": PromisedModel(_diversities, _l_words),
+    "p": PromisedModel(_sensitivity, _p_words),
+    "t": PromisedModel(_closenesses, _t_words),
+}
+"""The models of classes, by the keys that ask for them. (That of baskets, m, is not about classes.)"""
+
+
 def promise(spec: Spec, census: Census, room: int = 0) -> Promise:
     """Return the models that a specification asks for, over a census that counted what they need.
 
     They can judge as many classes as there are tuples, or `room` if that is more.
     """
-    tuples = max(room, len(census.weights)) + 1
-    most = census.rows + 1  # as good as any larger number, and no larger than a kernel takes
-    k = min(spec.privacy.k or 1, most)
-    models: list[Model] = [KAnonymity(k)]  # k people have k rows: where people are counted, this holds all the more
-    positions = {part.name: position for position, part in enumerate(census.sensitive)}
-    if census.people is not None:
-        models.append(People(census.people, k, np.empty(tuples, np.int32)))
-    for diversity in spec.diversities():
-        models.append(_diversity(diversity, positions[diversity.of or ""], tuples, most))
-    if spec.privacy.p is not None:
-        for name in spec.of_role("sensitive"):
-            models.append(DistinctDiversity(positions[name], min(spec.privacy.p, most), np.empty(tuples, np.int32)))
-    for closeness in spec.closenesses():
-        models.append(_closeness(closeness, positions[closeness.of or ""], census, tuples))
-    distinct = [model.least for model in models if isinstance(model, DistinctDiversity)]
-    return Promise(tuple(models), least=max(k, *distinct, 1), wording=_wording(spec))
-
-
-def _wording(spec: Spec) -> str:
-    """Return what a specification promises in a few words."""
-    words = [] if spec.privacy.k is None else [f"k = {spec.privacy.k}{' people' * (spec.data.entity is not None)}"]
-    words += [
-        f"{part.kind} l = {part.value:g}" if part.kind != "distinct" else f"l = {part.value}"
-        for part in spec.diversities()
-    ]
-    words += [] if spec.privacy.p is None else [f"p = {spec.privacy.p}"]
-    words += [f"t = {part.value:g}" for part in spec.closenesses()]
-    return listed(words)
+    counted = Counted(census, max(room, len(census.weights)) + 1)
+    models = tuple(made for model in PROMISED.values() for made in model.make(spec, counted))
+    least = [model.k for model in models if isinstance(model, KAnonymity)]
+    least += [model.least for model in models if isinstance(model, DistinctDiversity)]
+    words = [words for model in PROMISED.values() for words in model.words(spec)]
+    return Promise(models, least=max(least), wording=listed(words))
 
 
 def _diversity(asked: Diversity, attribute: int, tuples: int, most: int) -> Model:

@@ -26,7 +26,7 @@ from ringfence.errors import EngineError, RingfenceError, SpecError
 from ringfence.folder import Version
 from ringfence.item_plan import refuse_torn
 from ringfence.manifest import MANIFEST, TYPED, beside, build_manifest, wrong_typed
-from ringfence.search.methods import Decision
+from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 from ringfence.staging import put, staging, write_files
 from ringfence.typed import typed_rows

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ringfence.item_plan import ItemExplanation, ItemPlan
     from ringfence.report import Report
     from ringfence.search.boundaries import Explanation
-    from ringfence.search.methods import Decision, Plan
+    from ringfence.search.decision import Decision, Plan
     from ringfence.search.progress import SearchResult
 
 
@@ -99,7 +99,6 @@ class Release:
         method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
         from ringfence.search.boundaries import Explanation, explain_suppression
-        from ringfence.search.methods import least_values
 
         if self.item_plan is not None and self.item_plan is self.plan:
             return self.item_plan.explain()
@@ -107,8 +106,8 @@ class Release:
             raise SpecError("data.composite = true: people are suppressed for all their rows, not for a boundary")
         if self.spec.has_buckets:
             return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
-        least = [least_values(self.spec, part.name) for part in self.census.sensitive]
-        return explain_suppression(self.census, k=self.spec.privacy.k or 1, least_values=least)
+        least = [self.spec.least_values(part.name) for part in self.census.sensitive]
+        return explain_suppression(self.census, k=self.spec.k, least_values=least)
 
     def save(
         self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False

@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 from uuid import uuid4
@@ -17,9 +18,11 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from ringfence.declared import BUCKETS, GROUPS, Scheme
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.spec_tables import (
     EXACT,
+    MODELS,
     Attribute,
     Bound,
     BoundaryLevel,
@@ -41,13 +44,13 @@ from ringfence.spec_tables import (
     Presence,
     Privacy,
     Role,
-    Scheme,
     TreeHierarchy,
     exact,
 )
 
 __all__ = [
     "EXACT",
+    "MODELS",
     "Attribute",
     "Bound",
     "BoundaryLevel",
@@ -74,6 +77,9 @@ __all__ = [
     "TreeHierarchy",
     "exact",
 ]
+
+MOST_PEOPLE = 2**31 - 1
+"""More people than this are not told apart: their numbers have 32 bits."""
 
 
 class Spec(Part):
@@ -166,7 +172,12 @@ class Spec(Part):
     @property
     def has_rings(self) -> bool:
         """Whether each row is published under a value of its own: such releases have no classes to speak of."""
-        return self.method.name == "ring" and not self.method.homogeneous
+        return self.method.traits.rings and not self.method.homogeneous
+
+    @property
+    def groups_rows(self) -> bool:
+        """Whether rows were decided on: a value may have one label in one row, and another in the next."""
+        return self.method.traits.way == GROUPS
 
     @property
     def pseudonym(self) -> str | None:
@@ -181,7 +192,28 @@ class Spec(Part):
     @property
     def has_buckets(self) -> bool:
         """Whether two tables are published: rows with the number of a bucket, and the sensitive values of each."""
-        return self.method.name == "anatomy"
+        return self.method.traits.way == BUCKETS
+
+    @property
+    def k(self) -> int:
+        """How many rows, or people, must be alike: as given, else 1, which asks for nothing."""
+        return self.privacy.k or 1
+
+    @property
+    def m(self) -> int:
+        """How many items of a basket the adversary knows: as given, else 1."""
+        return self.privacy.m or 1
+
+    def row_limit(self, rows: int) -> int:
+        """Return how many of so many rows may be suppressed: the whole part of the share, as the decimal it is."""
+        return floor(exact(self.method.suppression_limit) * rows)
+
+    def least_values(self, name: str) -> int:
+        """Return how many different values of a sensitive attribute a class must have; of the people, k."""
+        if name == self.data.entity:
+            return min(self.k, MOST_PEOPLE)
+        asked = [int(part.value) for part in self.diversities() if part.of == name]
+        return max([1, *asked, *([self.privacy.p] if self.privacy.p and name in self.of_role("sensitive") else [])])
 
     def scheme_of(self, name: str) -> Scheme:
         """Return the scheme of an attribute: its own, else the method's."""
@@ -195,6 +227,18 @@ class Spec(Part):
     def items(self) -> str | None:
         """The attribute that holds baskets, if there is one."""
         return next(iter(self.of_role("items")), None)
+
+    @property
+    def item_column(self) -> str:
+        """The attribute that holds baskets, for whoever knows that there is one."""
+        assert self.items is not None, "no attribute has the role items"
+        return self.items
+
+    @property
+    def entity(self) -> str:
+        """The column that says whose a row is, for whoever knows that there is one."""
+        assert self.data.entity is not None, "rows are not said to be anybody's"
+        return self.data.entity
 
     def diversities(self) -> list[Diversity]:
         """Return the l-diversities asked for, each naming its attribute."""
@@ -254,7 +298,7 @@ class Spec(Part):
             known("privacy.l.of", diversity.of, "sensitive")
         for closeness in self.closenesses():
             known("privacy.t.of", closeness.of, "sensitive")
-            attribute = self.attributes[closeness.of or ""]
+            attribute = self.attributes[closeness.attribute]
             if closeness.distance == "ordered" and attribute.order is None and not attribute.numeric:
                 raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
             fixed = FileHierarchy | PathsHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy

@@ -5,24 +5,21 @@ frontier.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic.functional_validators import BeforeValidator
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_plain_validator_function
 
+from ringfence.declared import METHODS, METRICS, MethodTraits, Representation, Scheme
 from ringfence.errors import listed, suggestion
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
-Scheme: TypeAlias = Literal["level", "cut", "ordered", "set", "guided-ordered", "guided-set"]
-MetricName: TypeAlias = Literal["dm", "hdm", "glm", "ncp", "gcp", "ntil", "ce", "aecs"]
-MethodName: TypeAlias = Literal[
-    "optimal", "levels", "itemsets", "cluster", "ring", "local", "hilbert", "mondrian", "anatomy"
-]
-Search: TypeAlias = Literal["auto", "bottom-up", "top-down", "optimal", "direct", "apriori", "breadth-first"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
 
 
@@ -64,6 +61,34 @@ def _either(allowed: str, is_scalar: Callable[[Any], bool], table: type[Part] | 
         raise PydanticCustomError("allowed", "allowed: {allowed}", {"allowed": allowed})
 
     return BeforeValidator(check)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Check a key against names that are declared elsewhere, and may become more."""
+
+    names: Callable[[], Iterable[str]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check that a value is one of the names, in the words that are used of fixed ones."""
+
+        def check(value: Any) -> str:
+            names = list(dict.fromkeys(self.names()))
+            if isinstance(value, str) and value in names:
+                return value
+            *most, last = map(repr, names)
+            raise PydanticCustomError("allowed", "allowed: {names}", {"names": f"{', '.join(most)} or {last}"})
+
+        return no_info_plain_validator_function(check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Say what is declared by now."""
+        return {"type": "string", "enum": list(dict.fromkeys(self.names()))}
+
+
+MethodName: TypeAlias = Annotated[str, OneOf(lambda: METHODS)]
+MetricName: TypeAlias = Annotated[str, OneOf(lambda: METRICS)]
+Search: TypeAlias = Annotated[str, OneOf(lambda: (each for method in METHODS.values() for each in method.searches))]
 
 
 def _is_count(value: Any) -> bool:
@@ -303,7 +328,18 @@ class Attribute(Part):
         return self
 
 
-class Diversity(Part):
+class AboutAttribute(Part):
+    """A condition on the values of the sensitive attribute `of`, which may be left out where there is but one."""
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that it is about; `Spec` knows which where it was left out, and says so in what it returns."""
+        of = getattr(self, "of", None)  # a field of each kind, in its place among the others
+        assert isinstance(of, str), "only the specification knows of which attribute"
+        return of
+
+
+class Diversity(AboutAttribute):
     """At least so many well-represented sensitive values in each class."""
 
     value: Annotated[Number, Field(ge=1)]
@@ -320,7 +356,7 @@ class Diversity(Part):
         return self
 
 
-class Closeness(Part):
+class Closeness(AboutAttribute):
     """The sensitive values of each class distributed nearly as in the whole release."""
 
     value: Share
@@ -328,7 +364,7 @@ class Closeness(Part):
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
 
 
-class Bound(Part):
+class Bound(AboutAttribute):
     """A limit on what a class may give away about a sensitive attribute."""
 
     value: Positive
@@ -354,10 +390,27 @@ class Presence(Part):
         return self
 
 
-class Privacy(Part):
-    """The promise."""
+@dataclass(frozen=True)
+class ModelTraits:
+    """What is declared of a privacy model beside its key: a line for people, and whether methods can promise it.
 
-    k: Count | None = None
+    What is not promised by any method, the audit judges all the same.
+    """
+
+    line: str
+    promised: bool = True
+
+
+class Privacy(Part):
+    """The promise: a key for each model."""
+
+    k: Annotated[
+        Count | None,
+        ModelTraits(
+            "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows; with"
+            " data.entity, by k people"
+        ),
+    ] = None
     l: Annotated[  # noqa: E741  the literature's name
         Count | Diversity | list[Diversity] | None,
         _either(
@@ -365,8 +418,14 @@ class Privacy(Part):
             lambda value: _is_count(value) or _are_tables(value),
             Diversity,
         ),
+        ModelTraits(
+            "l-diversity: l different sensitive values in each class, or as varied as that (entropy, recursive)"
+        ),
     ] = None
-    p: Count | None = None
+    p: Annotated[
+        Count | None,
+        ModelTraits("p-sensitivity: at least p different values of every sensitive attribute in each class"),
+    ] = None
     t: Annotated[
         Share | Closeness | list[Closeness] | None,
         _either(
@@ -374,21 +433,54 @@ class Privacy(Part):
             lambda value: _is_share(value) or _are_tables(value),
             Closeness,
         ),
+        ModelTraits(
+            "t-closeness: sensitive values distributed in each class as in the release, within t (equal, ordered,"
+            " hierarchical distance)"
+        ),
     ] = None
-    m: Count | None = None
+    m: Annotated[
+        Count | None,
+        ModelTraits(
+            "k^m-anonymity, with k: each combination of 1 to m published items is in at least k baskets, or in none"
+        ),
+    ] = None
     alpha: Annotated[
         Positive | Bound | None,
         _either("a number from 0 to 1, or a table with value and of", _is_number, Bound),
+        ModelTraits("(alpha, k)-anonymity: no sensitive value has more than this share of a class", promised=False),
     ] = None
     beta: Annotated[
         Positive | Likeness | None,
         _either("a number, or a table with value, of and kind", _is_number, Likeness),
+        ModelTraits(
+            "beta-likeness: no value is much more frequent in a class than in the release (basic, enhanced)",
+            promised=False,
+        ),
     ] = None
-    delta: Annotated[Positive | Bound | None, _either("a number, or a table with value and of", _is_number, Bound)] = (
-        None
-    )
-    k_map: Count | None = None
-    presence: Presence | None = None
+    delta: Annotated[
+        Positive | Bound | None,
+        _either("a number, or a table with value and of", _is_number, Bound),
+        ModelTraits(
+            "delta-disclosure privacy: the logarithm of that ratio stays below delta, both ways", promised=False
+        ),
+    ] = None
+    k_map: Annotated[
+        Count | None,
+        ModelTraits("k-map: each class fits at least so many people of a population (--population)", promised=False),
+    ] = None
+    presence: Annotated[
+        Presence | None,
+        ModelTraits(
+            "delta-presence: how likely someone of the population is in the release, at least and at most",
+            promised=False,
+        ),
+    ] = None
+
+
+MODELS: dict[str, ModelTraits] = {
+    key: part for key, field in Privacy.model_fields.items() for part in field.metadata if isinstance(part, ModelTraits)
+}
+"""The privacy models by their keys."""
 
 
 class Method(Part):
@@ -407,7 +499,7 @@ class Method(Part):
     max_ring: Count | None = None
     homogeneous: bool = False
     paper_diversity: bool = False
-    representation: Literal["set", "range", "hierarchy"] | None = None
+    representation: Representation | None = None
     effort: Literal["fast", "good", "best"] = "good"
     relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
@@ -416,21 +508,24 @@ class Method(Part):
     seed: int | None = None
 
     @property
-    def suppression_limit(self) -> float:
-        """The share of rows that may be dropped: as given, else none for `levels` and any for the rest."""
-        if self.suppression is not None:
-            return self.suppression
-        return 0.0 if self.name == "levels" else 1.0
+    def traits(self) -> MethodTraits:
+        """What is declared of the method."""
+        return METHODS[self.name]
 
     @property
-    def minimized(self) -> MetricName:
+    def suppression_limit(self) -> float:
+        """The share of rows that may be dropped: as given, else the method's own."""
+        return self.traits.suppression if self.suppression is None else self.suppression
+
+    @property
+    def minimized(self) -> str:
         """The loss that is kept small: methods that decide on groups of rows have one of their own."""
-        if self.name in ("hilbert", "local"):
-            return "gcp" if self.metric == "gcp" else "glm"
-        if self.name == "ring":
-            return "glm" if self.metric == "glm" else "gcp"
-        own: dict[str, MetricName] = {"cluster": "ntil", "mondrian": "glm"}
-        return own.get(self.name, self.metric)
+        return self.traits.minimized(self.metric)
+
+    @property
+    def fixed_seed(self) -> int:
+        """The seed of what is random in a search: as given, else always the same."""
+        return self.seed or 0
 
     @property
     def parted(self) -> str:
@@ -438,16 +533,13 @@ class Method(Part):
         return self.partition or ("lexicographic" if self.homogeneous else "whole")
 
     @property
-    def shown_as(self) -> Literal["set", "range", "hierarchy"]:
-        """How groups are published: as given, else as nodes for `cluster`, ranges for `mondrian`, sets for the rest."""
-        if self.representation is not None:
-            return self.representation
-        own: dict[str, Literal["set", "range", "hierarchy"]] = {"cluster": "hierarchy", "mondrian": "range"}
-        return own.get(self.name, "set")
+    def shown_as(self) -> Representation:
+        """How groups are published: as given, else as the method has it."""
+        return self.representation or self.traits.representation
 
     @model_validator(mode="after")
     def _levels_for_levels(self) -> Self:
-        if (self.name == "levels") != (self.levels is not None):
+        if ("levels" in self.traits.options) != (self.levels is not None):
             raise PydanticCustomError(
                 "levels", "the key 'levels' belongs to name = 'levels', which cannot do without it"
             )

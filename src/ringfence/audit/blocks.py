@@ -43,18 +43,14 @@ Stretch: TypeAlias = tuple[Place, Place]
 MISSING: Stretch = (1, None, 0), (1, None, 1)
 
 
-LOCAL = ("cluster", "ring", "local", "hilbert", "mondrian")
-"""Methods that publish a value under many labels, in one row under this and in another under that."""
-
-
 def recoded_in_blocks(name: str, spec: Spec) -> bool:
     """Whether each value of an attribute has one label, which may be a set or a range."""
-    return spec.method.name == "optimal" and spec.scheme_of(name) not in ("level", "cut")
+    return spec.method.traits.by_scheme and spec.scheme_of(name) not in ("level", "cut")
 
 
 def has_blocks(name: str, spec: Spec) -> bool:
     """Whether the labels of an attribute may be sets and ranges."""
-    return recoded_in_blocks(name, spec) or (spec.method.name in LOCAL and spec.method.shown_as != "hierarchy")
+    return recoded_in_blocks(name, spec) or (spec.groups_rows and spec.method.shown_as != "hierarchy")
 
 
 def stretch(low: Any, high: Any, *, closed: bool) -> Stretch:

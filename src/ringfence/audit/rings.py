@@ -32,7 +32,7 @@ DRAW = (
 
 def has_rings(spec: Spec) -> bool:
     """Whether the rows of one class may stand for different people than those of the next: then classes say nothing."""
-    return spec.method.name == "ring" and not spec.method.homogeneous
+    return spec.has_rings
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from ringfence.report.audit import audit_page
 from ringfence.report.items import basket_section, render_items
 from ringfence.report.page import draw, render
 from ringfence.report.style import Chart, as_png, as_svg
-from ringfence.search.methods import Decision
+from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 
 __all__ = ["Report", "audit_page", "build_report"]

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from ringfence.anatomy_plan import AnatomyPlan
 from ringfence.audit.verdict import Verdict, some
-from ringfence.catalogue import CATALOGUE
 from ringfence.report.limits import Point
 from ringfence.report.page import columns_table, template, versions
 from ringfence.report.words import joined
@@ -29,7 +28,7 @@ def render_anatomy(
         rows=sum(plan.sizes),
         incomplete=incomplete,
         sizes=sorted(Counter(plan.sizes).items()),
-        method=CATALOGUE["methods"]["anatomy"],
+        method=spec.method.traits.line,
         attributes=columns_table(spec),
         limits=list(_limits(plan, spec)),
         versions=versions(),

@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from ringfence.audit.verdict import Verdict, some
 from ringfence.baskets import Baskets
-from ringfence.catalogue import CATALOGUE
 from ringfence.report import item_pictures, words
 from ringfence.report.item_evidence import ItemEvidence
 from ringfence.report.limits import limits, promises
@@ -76,7 +75,7 @@ def render_items(
         labels=len(set(decision.plan.items.labels)),
         ncp=decision.search.cost,
         search=decision.search,
-        method=CATALOGUE["methods"]["itemsets"],
+        method=spec.method.traits.line,
         attributes=columns_table(spec),
         basket=section.html,
         promises=list(promises(spec)),

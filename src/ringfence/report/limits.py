@@ -110,7 +110,7 @@ def limits(
         yield from _about_values(spec, uniform)
     if spec.privacy.m is not None:
         yield from _about_baskets(spec, spec.privacy.m)
-    if spec.method.name != "levels":
+    if spec.method.traits.chosen:
         yield Point(
             "Reasoning backwards",
             "The release was chosen because it loses little. Whoever knows that can ask why it is no finer, and"
@@ -183,7 +183,7 @@ def _about_baskets(spec: Spec, m: int) -> Iterator[Point]:
             "The two promises stand side by side. Whoever knows the quasi-identifiers of a person and an item of the"
             " basket may find a single row: within a class, baskets differ.",
         )
-    name = spec.items or ""
+    name = spec.item_column
     if isinstance(spec.attributes[name].hierarchy, FanoutHierarchy):
         yield Point(
             "An artificial tree",
@@ -223,9 +223,9 @@ def _about_values(spec: Spec, uniform: Mapping[str, Uniformity]) -> Iterator[Poi
 
 def _diverse(spec: Spec) -> list[str]:
     """Return the attributes that l-diversity was asked for."""
-    return list(dict.fromkeys(part.of or "" for part in spec.diversities()))
+    return list(dict.fromkeys(part.attribute for part in spec.diversities()))
 
 
 def _close(spec: Spec) -> list[str]:
     """Return the attributes that t-closeness was asked for."""
-    return list(dict.fromkeys(part.of or "" for part in spec.closenesses()))
+    return list(dict.fromkeys(part.attribute for part in spec.closenesses()))

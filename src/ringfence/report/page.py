@@ -15,8 +15,8 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from ringfence.audit.verdict import Verdict, some
-from ringfence.catalogue import CATALOGUE
 from ringfence.census import Census, Floats, Quasi
+from ringfence.declared import METRICS, SCHEMES
 from ringfence.group_plan import GROUP, GroupColumn, GroupPlan
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.report import evidence, pictures, plots, words
@@ -27,7 +27,7 @@ from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
 from ringfence.ring_plan import RingPlan
 from ringfence.search.boundaries import explain_suppression
-from ringfence.search.methods import Decision, least_values, row_limit
+from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 from ringfence.version import __version__
 
@@ -85,7 +85,7 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
             drawn.add(name, title, plots.widths(bins, title))
         title = f"{quasi.name}: {percent(marginal.moved)} misplaced"
         drawn.add(_file_name("marginal", place, quasi.name), title, plots.marginal(quasi, marginal, title))
-    k = spec.privacy.k or 1
+    k = spec.k
     largest = max(int(census.sizes.max()), int(released.sizes.max()), k)
     title = _size_title(released)
     before, after = (evidence.size_bins(sizes, k, largest) for sizes in (census.sizes, released.sizes))
@@ -226,12 +226,12 @@ def render(
         failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) and not spec.data.composite else None,
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
-        metrics=[(name, value, words.MEANINGS[name]) for name, value in metrics.items() if name not in COUNTS],
+        metrics=[(name, value, METRICS[name].meaning) for name, value in metrics.items() if name not in COUNTS],
         glm=metrics["glm"],
-        limit=min(row_limit(spec, census.rows), census.rows),
-        method=CATALOGUE["methods"][spec.method.name],
-        metric=CATALOGUE["metrics"][spec.method.minimized],
-        schemes={name: CATALOGUE["schemes"][name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
+        limit=min(spec.row_limit(census.rows), census.rows),
+        method=spec.method.traits.line,
+        metric=METRICS[spec.method.minimized].line,
+        schemes={name: SCHEMES[name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
         attributes=columns_table(spec),
         done=_done(census, plan, drawn, spec),
         same=[name for name in census.names if plan.columns[name].changes_nothing],
@@ -294,8 +294,8 @@ def _explanation(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, spec: 
     bounded = any((quasi.hierarchy.ceilings != quasi.hierarchy.root).any() for quasi in census.quasi)
     if isinstance(plan, GlobalPlan) or not bounded:
         return []
-    least = [least_values(spec, part.name) for part in census.sensitive]
-    return list(explain_suppression(census, k=spec.privacy.k or 1, least_values=least).sentences)
+    least = [spec.least_values(part.name) for part in census.sensitive]
+    return list(explain_suppression(census, k=spec.k, least_values=least).sentences)
 
 
 def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:

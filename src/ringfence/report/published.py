@@ -10,7 +10,7 @@ from ringfence.census import Census, Floats, Longs, Sensitive
 from ringfence.covers import Covers, Shown
 from ringfence.group_plan import COMBINATION, GROUP, ROWS, GroupPlan
 from ringfence.kernels.secret import new_stream, secret_key
-from ringfence.metrics import general_loss
+from ringfence.losses import general_loss
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.recoding import by_labels
 from ringfence.ring_plan import RingPlan

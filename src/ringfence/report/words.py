@@ -16,20 +16,6 @@ ROLES = {
     "items": "items: baskets",
 }
 
-MEANINGS = {
-    "dm": "Discernibility: the sum over rows of the size of their class; a suppressed row counts as all rows.",
-    "hdm": "Hierarchical discernibility: the sum over rows of the share of other rows whose value is now confused with"
-    " theirs.",
-    "glm": "General loss: the share of an attribute's range of values that a published cell leaves open. 0: exact, 1:"
-    " nothing is told.",
-    "ncp": "Normalized certainty penalty: as glm, counting the value itself. 0: exact, 1: nothing is told.",
-    "gcp": "Global certainty penalty: as glm, over the values that occur in the data.",
-    "ntil": "Total information loss: how high in its hierarchy a published cell stands. 0: the value itself, 1: the"
-    " top.",
-    "ce": "Classification error: the share of rows suppressed, or not of the commonest label in their class.",
-    "aecs": "Average class size, in units of k. 1: no class is larger than it must be.",
-}
-
 DISTANCES = {
     "equal": "for any set of values, its share in a class and in the whole differ by at most that",
     "ordered": "the mean ranks in a class and in the whole differ by at most that share of all ranks",

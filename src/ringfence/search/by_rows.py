@@ -55,7 +55,7 @@ def starts_by_rows(
         start[:] = [space.state(position) for space, position in zip(spaces, answers.best.node, strict=True)]
         return answers.best.node
 
-    least = asked = spec.privacy.k or 1
+    least = asked = spec.k
     while asked <= rows.rows and not watch.expired():
         node = best_for(asked)
         if node is not None and holds(node):

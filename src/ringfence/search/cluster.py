@@ -15,6 +15,7 @@ from ringfence.census import Census, Floats
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.groups import Groups, common_ancestors, information_losses
 from ringfence.hierarchy import Ints
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.field import Field
 from ringfence.search.progress import SearchResult, Watch
@@ -45,13 +46,11 @@ class ClusterResult:
 
 def cluster(
     census: Census,
+    asked: GroupsAsked,
     *,
-    k: int,
-    least_values: Sequence[int] = (),
     weights: Sequence[float] | None = None,
     ties: str = "best",
     max_group: int = 50_000,
-    limit: int = 0,
     watch: Watch | None = None,
     threads: int | None = None,
 ) -> ClusterResult:
@@ -68,11 +67,8 @@ def cluster(
     ----------
     census
         What was counted.
-    k
-        The least number of rows of a cluster.
-    least_values
-        For each sensitive attribute of the census, the least number of different values in a cluster; 0 or 1 for those
-        that are not looked at. All p: p-sensitive; all 1: k-anonymous; l in one: distinct l-diverse.
+    asked
+        What clusters must have, and how many rows may be suppressed. What is kept small is NTIL, as nodes have it.
     weights
         How much diversity counts in each sensitive attribute; by default `diversity_weights`.
     ties
@@ -80,8 +76,6 @@ def cluster(
     max_group
         Groups of more different tuples are first cut into neighbouring parts: tuples are put into lexicographic order,
         attributes with low hierarchies first, and that order is cut into equal parts.
-    limit
-        How many rows may be suppressed.
     watch
         Counts the parts. When its time is up, the parts not begun are published as one cluster each.
     threads
@@ -90,7 +84,7 @@ def cluster(
     Raises
     ------
     Unsatisfiable
-        If more than `limit` rows, or all, would have to be suppressed.
+        If more rows than `asked.limit`, or all, would have to be suppressed.
 
     Examples
     --------
@@ -100,7 +94,7 @@ def cluster(
     >>> age = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}, "boundary": {"level": 1}}
     >>> counted = pa.table({"age": [21, 24, 33, 33, 36], "ill": ["flu", "cold", "flu", "cold", "flu"], "rows": [1] * 5})
     >>> spec = Spec(attributes={"age": age, "ill": {"role": "sensitive"}})
-    >>> result = cluster(take_census(counted, spec, "rows"), k=2, least_values=[2])
+    >>> result = cluster(take_census(counted, spec, "rows"), GroupsAsked(k=2, least_values=[2]))
     >>> result.groups.sizes.tolist(), result.suppressed, round(result.ntil, 3)
     ([2, 3], 0, 0.333)
 
@@ -109,9 +103,9 @@ def cluster(
     order, the growth by cells, the bound and the cut into parts are ours; so is that a cluster which has enough is not
     given another row.
     """
-    _check(census, k, least_values, weights, ties, max_group)
+    _check(census, asked, weights, ties, max_group)
     watch = watch or Watch()
-    k = min(k, census.rows + 1)
+    k, least_values, limit = min(asked.k, census.rows + 1), asked.least_values, asked.limit
     allowed = maximum_allowed(census, k, least_values)
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
         raise Unsatisfiable(failure(explain_suppression(census, k=k, least_values=least_values), k, limit))
@@ -148,20 +142,15 @@ def cluster(
     )
 
 
-def _check(
-    census: Census,
-    k: int,
-    least_values: Sequence[int],
-    weights: Sequence[float] | None,
-    ties: str,
-    max_group: int,
-) -> None:
-    if k < 1 or max_group < 1:
-        raise SpecError(f"k = {k} and max_group = {max_group}: both have to be 1 or more")
+def _check(census: Census, asked: GroupsAsked, weights: Sequence[float] | None, ties: str, max_group: int) -> None:
+    if asked.k < 1 or max_group < 1:
+        raise SpecError(f"k = {asked.k} and max_group = {max_group}: both have to be 1 or more")
     if ties not in ("best", "paper"):
         raise SpecError(f"method.ties = {ties!r}; allowed: best, paper")
-    if len(least_values) != len(census.sensitive):
-        raise ValueError(f"{len(census.sensitive)} sensitive attributes need as many least_values: {least_values}")
+    if len(asked.least_values) != len(census.sensitive):
+        raise ValueError(
+            f"{len(census.sensitive)} sensitive attributes need as many least_values: {asked.least_values}"
+        )
     if weights is not None and (len(weights) != len(census.sensitive) or min(weights, default=1) <= 0):
         raise ValueError(f"{len(census.sensitive)} sensitive attributes need as many positive weights: {weights}")
 

@@ -153,7 +153,7 @@ class _Search:
     """One search: what was left out, and the best so far."""
 
     def __init__(self, census: Census, spec: Spec, limit: int, watch: Watch) -> None:
-        self.composites = Composites(census, min(spec.privacy.k or 1, census.rows + 1))
+        self.composites = Composites(census, min(spec.k, census.rows + 1))
         self.limit, self.watch, self.rows = limit, watch, census.rows
         extended, spaces = self.composites.census, level_spaces(census)
         tallied = hdm_tallies(extended) if spec.method.metric == "hdm" else []
@@ -226,7 +226,7 @@ class Composed:
 
 def compose(census: Census, spec: Spec, recodings: Sequence[Recoding]) -> Composed:
     """Judge the records that some recodings make, and measure what is published of them."""
-    composites = Composites(census, min(spec.privacy.k or 1, census.rows + 1))
+    composites = Composites(census, min(spec.k, census.rows + 1))
     roller = Roller(composites.census, [[r] for r in recodings], hdm_tallies(composites.census), marked=True)
     node = [0] * len(recodings)
     fields = roller.fields(list(enumerate(node)))

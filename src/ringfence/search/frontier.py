@@ -20,7 +20,6 @@ from ringfence.models import promise
 from ringfence.search.lattice import SAME, Candidate, level_spaces
 from ringfence.search.ledger import Ledger, people_of, refuse_other_losses, walk
 from ringfence.search.measures import objective
-from ringfence.search.methods import row_limit
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 
@@ -165,7 +164,7 @@ def nothing_found(census: Census, spec: Spec, watch: Watch, least: int, *, compl
     """Say why a front is empty."""
     if not complete:
         return f"no release was found within method.time_limit = {watch.time_limit} seconds"
-    limit = row_limit(spec, census.rows)
+    limit = spec.row_limit(census.rows)
     allowed = f"with at most {limit} of them suppressed" if limit else "without suppression"
     return f"no full-domain recoding of these {census.rows} rows has a release for k = {least} {allowed}"
 

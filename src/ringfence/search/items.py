@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ringfence.baskets import Baskets
 from ringfence.builders import self_contained
+from ringfence.declared import BASKETS
 from ringfence.errors import Unsatisfiable
 from ringfence.hierarchy import MISSING
 from ringfence.item_plan import ItemPlan, Reason
@@ -27,13 +28,13 @@ def decide_baskets(baskets: Baskets, spec: Spec, watch: Watch) -> BasketDecision
 
     With the method `itemsets` its search finds it; beside another method the optimal one does.
     """
-    k, m = spec.privacy.k or 1, spec.privacy.m or 1
+    k, m = spec.k, spec.m
     if baskets.rows < k:
         raise Unsatisfiable(
             f"k = {k} needs at least {k} rows, but there are {baskets.rows}; the largest k that is possible is"
             f" {baskets.rows}"
         )
-    asked = spec.method.search if spec.method.name == "itemsets" else "auto"
+    asked = spec.method.search if spec.method.traits.way == BASKETS else "auto"
     found = find_cut(baskets, k, m, search="optimal" if asked == "auto" else asked, watch=watch)
     plan = ItemPlan(
         column=baskets.name,

@@ -13,6 +13,7 @@ import numpy as np
 
 from ringfence.census import Census, Floats, Longs
 from ringfence.classes import Classes, Pairs, Roller
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError, listed
 from ringfence.kernels.fronts import (
     CELLS,
@@ -28,17 +29,15 @@ from ringfence.kernels.fronts import (
     judge_nodes,
     number_cells,
 )
-from ringfence.metrics import CELL_LOSSES, hdm_tallies, metric, rows_outside
+from ringfence.losses import cell_metrics
+from ringfence.metrics import hdm_tallies, metric, rows_outside
 from ringfence.recoding import Recoding
 from ringfence.search.lattice import level_spaces
-from ringfence.search.methods import row_limit
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 
 CELLS_AT_MOST = 256  # more combinations of inner leaves would spread a context over too much memory
 PLACES_AT_MOST = 2**24  # a place is eight bytes, and each combination of a context and a cell has one
-
-LOSSES = ("dm", "hdm", "ce", *CELL_LOSSES)
 
 
 class Ledger:
@@ -65,7 +64,7 @@ class Ledger:
         self.census, self.heights, self.spaces = census, census.heights, level_spaces(census)
         self._people = census.people
         self._terms = Terms(
-            kind, float(rows) if kind == LABELS else 1.0, rows, least, row_limit(spec, rows), census.people is not None
+            kind, float(rows) if kind == LABELS else 1.0, rows, least, spec.row_limit(rows), census.people is not None
         )
         self._tallied = hdm_tallies(census) if name == "hdm" else []
         self.roller = Roller(census, self.spaces, self._tallied)
@@ -221,10 +220,9 @@ def people_of(classes: Classes, attribute: int) -> Longs:
 
 def refuse_other_losses(spec: Spec) -> None:
     """Raise a SpecError if the loss depends on k other than by what is suppressed."""
-    if spec.method.metric not in LOSSES:
-        raise SpecError(
-            f"method.metric = {spec.method.metric!r} cannot be shown for every k; allowed: {listed(LOSSES)}"
-        )
+    if not METRICS[spec.method.metric].every_k:
+        allowed = listed(name for name, each in METRICS.items() if each.every_k)
+        raise SpecError(f"method.metric = {spec.method.metric!r} cannot be shown for every k; allowed: {allowed}")
 
 
 def walk(roller: Roller, order: Sequence[int], *, values: bool) -> Iterator[tuple[list[int], Classes]]:
@@ -259,7 +257,7 @@ def _saving(name: str, census: Census) -> Callable[[int, Recoding], Floats]:
     if name == "hdm":
         total = sum(quasi.weight for quasi in census.quasi)
         return lambda a, recoding: census.quasi[a].weight / total * rows_outside(census.quasi[a], recoding)
-    loss = CELL_LOSSES[name]
+    loss = cell_metrics()[name]
     weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
     shares = [weight / sum(weights) / census.rows for weight in weights]
     return lambda a, recoding: shares[a] * (1 - loss.of(census.quasi[a], recoding))

@@ -4,7 +4,6 @@ Rows stand in blocks of equal ceilings, which no group reaches across, and in ea
 of one tuple are dealt out by their sensitive values, so that neighbours differ in them where they can.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +16,7 @@ from ringfence.hierarchy import Ints
 from ringfence.kernels.cutting import cut_blocks
 from ringfence.kernels.gathering import gather_blocks
 from ringfence.kernels.spans import Space, total_loss
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.boundaries import MaximumAllowed, explain_suppression, failure, maximum_allowed
 
 
@@ -49,16 +49,16 @@ class Request:
         return Groups.gathered(self.combinations, combination, group, rows)
 
 
-def request(census: Census, *, k: int, least_values: Sequence[int] = (), limit: int = 0) -> Request:
+def request(census: Census, asked: GroupsAsked) -> Request:
     """Say what groups must have, and which rows must go: those that too few others may be published like.
 
     Raises
     ------
     Unsatisfiable
-        If more than `limit` rows, or all, would have to be suppressed.
+        If more rows than `asked.limit`, or all, would have to be suppressed.
     """
-    k = min(k, census.rows + 1)
-    least = list(least_values) or [1] * len(census.sensitive)
+    k, limit = min(asked.k, census.rows + 1), asked.limit
+    least = list(asked.least_values) or [1] * len(census.sensitive)
     allowed = maximum_allowed(census, k, least)
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
         raise Unsatisfiable(failure(explain_suppression(census, k=k, least_values=least), k, limit))

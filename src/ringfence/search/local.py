@@ -4,22 +4,21 @@ A good order of the tuples is cut into groups where that loses least; then rows 
 gain. Everything up to the cut depends on quasi-identifiers only.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from ringfence.census import Census, Longs
-from ringfence.covers import Representation
 from ringfence.groups import Groups
 from ringfence.hierarchy import Ints
 from ringfence.kernels import annealing as kernels
 from ringfence.kernels.spans import Space
+from ringfence.search.asked import GroupsAsked
 from ringfence.search.lineup import Lineup, line_up, request
 from ringfence.search.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import SearchResult, Watch
-from ringfence.search.spans import Kept, space_of
+from ringfence.search.spans import space_of
 
 
 @dataclass(frozen=True)
@@ -44,14 +43,10 @@ groups small where that costs little, which the discernibility metric is gratefu
 
 def local(
     census: Census,
+    asked: GroupsAsked,
     *,
-    k: int,
-    least_values: Sequence[int] = (),
-    representation: Representation = "set",
-    loss: Kept = "glm",
     effort: str = "good",
     seed: int = 0,
-    limit: int = 0,
     watch: Watch | None = None,
 ) -> tuple[Groups, SearchResult]:
     """Return groups of at least k rows with enough sensitive values that lose as little as effort can make them.
@@ -65,27 +60,19 @@ def local(
     ----------
     census
         What was counted.
-    k
-        The least number of rows of a group.
-    least_values
-        For each sensitive attribute of the census, the least number of different values in a group: all p, or l in one.
-    representation
-        How groups are published, and so what they lose.
-    loss
-        What is kept small.
+    asked
+        What groups must have, how they are published, and how many rows may be suppressed.
     effort
         "fast" (only the order and the cut), "good" or "best".
     seed
         For the changes.
-    limit
-        How many rows may be suppressed: those that no method could publish within the boundaries are, and no others.
     watch
         Told how far the search is. When its time is up, the best groups so far are returned.
 
     Raises
     ------
     Unsatisfiable
-        If more than `limit` rows, or all, would have to be suppressed.
+        If more rows than `asked.limit`, or all, would have to be suppressed.
 
     Examples
     --------
@@ -94,7 +81,7 @@ def local(
     >>> from ringfence.spec import Spec
     >>> age = {"role": "quasi", "order": "numeric"}
     >>> counted = pa.table({"age": [20, 21, 29, 30, 31, 60, 61], "rows": [1] * 7})
-    >>> groups, search = local(take_census(counted, Spec(attributes={"age": age}), "rows"), k=2)
+    >>> groups, search = local(take_census(counted, Spec(attributes={"age": age}), "rows"), GroupsAsked(k=2))
     >>> groups.sizes.tolist(), round(search.cost, 3)
     ([2, 3, 2], 0.035)
 
@@ -102,14 +89,14 @@ def local(
     (VLDB 2007), section 4, over several attributes and for sets as well. The rest is ours.
     """
     watch = watch or Watch()
-    asked = request(census, k=k, least_values=least_values, limit=limit)
-    space = space_of(census, representation, loss)
+    wanted = request(census, asked)
+    space = space_of(census, asked.representation, asked.loss)
     order = gray_order(census)
-    order = order[np.argsort(asked.blocks[order], kind="stable")]
-    found = neighbours(census, space, asked.blocks)
-    line = line_up(asked, improved_order(space, order, found))
+    order = order[np.argsort(wanted.blocks[order], kind="stable")]
+    found = neighbours(census, space, wanted.blocks)
+    line = line_up(wanted, improved_order(space, order, found))
     homes = line.cut(space, 0.0)
-    if asked.looked_at:
+    if wanted.looked_at:
         homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
     lost, steps = line.loss(space, homes), 0
     if EFFORTS[effort].changes and lost > 0:
@@ -117,11 +104,11 @@ def local(
         steps = annealer.steps(EFFORTS[effort].changes)
         homes = annealer.run(steps, EFFORTS[effort].hot, watch)
         lost = line.loss(space, homes)
-    cost = (lost + asked.suppressed) / census.rows
+    cost = (lost + wanted.suppressed) / census.rows
     return line.groups(homes), SearchResult(
         cost=cost,
         optimal=lost == 0,
-        bound=cost if lost == 0 else asked.suppressed / census.rows,
+        bound=cost if lost == 0 else wanted.suppressed / census.rows,
         nodes=steps,
         pruned=0,
         seconds=watch.seconds,

@@ -40,9 +40,9 @@ def objective(spec: Spec, census: Census) -> Objective:
         return Objective("p", _fewest_values([where[name] for name in spec.of_role("sensitive")]))
     if closenesses:
         asked = closenesses[0]
-        return Objective("t", _largest_distance(where[asked.of or ""], asked.distance, census))
+        return Objective("t", _largest_distance(where[asked.attribute], asked.distance, census))
     part = diversities[0]
-    attribute = where[part.of or ""]
+    attribute = where[part.attribute]
     if part.kind == "distinct":
         return Objective("l", _fewest_values([attribute]))
     return Objective("l", _least_entropy(attribute) if part.kind == "entropy" else _recursive(attribute, part.c or 0.0))

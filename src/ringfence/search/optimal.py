@@ -96,7 +96,7 @@ def climbs(spaces: Sequence[Space], spec: Spec) -> bool:
             f" {large[0].quasi.name!r} can be split in too many ways; allowed: up to {WIDEST} values, or 'bottom-up'"
         )
     if spec.method.search == "auto":
-        return bool(large) or (spec.privacy.k or 1) <= SMALL_K
+        return bool(large) or spec.k <= SMALL_K
     return spec.method.search == "bottom-up"
 
 

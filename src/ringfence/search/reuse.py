@@ -16,7 +16,8 @@ from ringfence.hierarchy import ROOT, Hierarchy
 from ringfence.models import promise
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.recoding import Recoding, by_nodes
-from ringfence.search.methods import Decision, decision_for
+from ringfence.search.decision import Decision
+from ringfence.search.recoded import decision_for
 from ringfence.spec import Spec
 
 

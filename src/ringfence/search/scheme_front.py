@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ringfence.census import Census
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.search.decision import Decision
 from ringfence.search.frontier import Front, exact_front
-from ringfence.search.ledger import LOSSES
-from ringfence.search.methods import Decision, best_recodings
 from ringfence.search.progress import SearchResult, Watch
+from ringfence.search.schemes import best_recodings
 from ringfence.spec import Spec
 
 USUAL = (2, 3, 5, 10, 20, 50, 100)
@@ -115,7 +116,7 @@ def _telling(watch: Watch, k: int) -> Any:
 def _over_levels(census: Census, spec: Spec, watch: Watch) -> Front | None:
     """Return the front over levels, where every attribute has a hierarchy and the loss can be shown for all k."""
     names = census.names
-    if spec.method.metric not in LOSSES or any(spec.attributes[name].hierarchy is None for name in names):
+    if not METRICS[spec.method.metric].every_k or any(spec.attributes[name].hierarchy is None for name in names):
         return None
     if spec.diversities() or spec.closenesses() or spec.privacy.p is not None:
         return None  # it would have three objectives

@@ -1,0 +1,44 @@
+"""Cluster: groups of similar rows within boundaries, with p different values of every sensitive attribute."""
+
+from typing import TYPE_CHECKING
+
+from ringfence.declared import GROUPS
+from ringfence.methods.base import WHATEVER, Method, check_grouping
+
+if TYPE_CHECKING:
+    from ringfence.census import Census
+    from ringfence.search.decision import Decision
+    from ringfence.search.progress import Watch
+    from ringfence.spec import Spec
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.cluster import cluster, diversity_weights
+    from ringfence.search.grouped import groups_asked, groups_decision
+
+    given = [
+        None if part.name == census.entity else spec.attributes[part.name].diversity_weight for part in census.sensitive
+    ]
+    found = cluster(
+        census,
+        groups_asked(census, spec),
+        weights=diversity_weights(census, given).tolist(),
+        ties=spec.method.ties,
+        max_group=spec.method.max_group,
+        watch=watch,
+    )
+    return groups_decision(census, spec, found.groups, found.search)
+
+
+CLUSTER = Method(
+    name="cluster",
+    line="groups of similar rows within boundaries, each published as the lowest labels that cover it",
+    way=GROUPS,
+    promises=("k", "l", "p", "m"),
+    options=(*WHATEVER, "representation", "ties", "max_group"),
+    counts_people=True,
+    losses=("ntil",),
+    representation="hierarchy",
+    check_run=check_grouping,
+    decides=_decide,
+)

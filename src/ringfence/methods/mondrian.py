@@ -1,0 +1,44 @@
+"""Mondrian: the table cut at medians, as long as both halves satisfy the models."""
+
+from typing import TYPE_CHECKING
+
+from ringfence.declared import GROUPS
+from ringfence.methods.base import WHATEVER, Method, check_grouping
+
+if TYPE_CHECKING:
+    from ringfence.census import Census
+    from ringfence.search.decision import Decision
+    from ringfence.search.progress import Watch
+    from ringfence.spec import Spec
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.models import promise
+    from ringfence.search.grouped import groups_decision
+    from ringfence.search.mondrian import mondrian
+
+    models = promise(spec, census, room=census.rows)
+    groups = mondrian(
+        census,
+        models,
+        relaxed=spec.method.relaxed,
+        representation=spec.method.shown_as,
+        limit=spec.row_limit(census.rows),
+        watch=watch,
+    )
+    return groups_decision(census, spec, groups, None)
+
+
+MONDRIAN = Method(
+    name="mondrian",
+    line="the table cut at the median of its widest attribute, and the halves again",
+    way=GROUPS,
+    promises=("k", "l", "p", "t", "m"),
+    kinds=("distinct", "entropy", "recursive"),
+    options=(*WHATEVER, "representation", "relaxed"),
+    counts_people=True,
+    losses=("glm",),
+    representation="range",
+    check_run=check_grouping,
+    decides=_decide,
+)

@@ -1,0 +1,38 @@
+"""Optimal: the cheapest recoding of a scheme, proven."""
+
+from typing import TYPE_CHECKING
+
+from ringfence.declared import RECODES
+from ringfence.methods.base import WHATEVER, Method
+
+if TYPE_CHECKING:
+    from ringfence.census import Census
+    from ringfence.search.decision import Decision
+    from ringfence.search.progress import Watch
+    from ringfence.spec import Spec
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    if spec.data.composite:
+        from ringfence.search.composites import search_composites
+        from ringfence.search.recoded import composite_decision
+
+        levels, result = search_composites(census, spec, limit=spec.row_limit(census.rows), watch=watch)
+        return composite_decision(census, spec, levels, result)
+    from ringfence.search.schemes import best_recodings
+
+    return best_recodings(census, spec, watch)[0]
+
+
+OPTIMAL = Method(
+    name="optimal",
+    line="the cheapest recoding of a scheme, proven",
+    way=RECODES,
+    promises=("k", "l", "p", "t", "m"),
+    kinds=("distinct", "entropy", "recursive"),
+    options=(*WHATEVER, "scheme", "search", "metric", "target", "keep_suppressed"),
+    counts_people=True,
+    composes=True,
+    by_scheme=True,
+    decides=_decide,
+)

@@ -1,0 +1,62 @@
+"""Ring: rings of rows, each row under a value that covers just as many rows as are asked for."""
+
+from typing import TYPE_CHECKING
+
+from ringfence.declared import GROUPS
+from ringfence.errors import SpecError
+from ringfence.methods.base import WHATEVER, Method
+
+if TYPE_CHECKING:
+    from ringfence.census import Census
+    from ringfence.search.decision import Decision
+    from ringfence.search.progress import Watch
+    from ringfence.spec import Spec
+
+
+def _check(spec: "Spec", force: bool) -> None:
+    """Refuse what rings cannot promise."""
+    method, privacy, asked = spec.method, spec.privacy, spec.diversities()
+    promised = "the method 'ring' promises k, and distinct l of one attribute"
+    if privacy.p is not None or spec.closenesses() or len(asked) > 1:
+        key = "p" if privacy.p is not None else "t" if spec.closenesses() else "l"
+        raise SpecError(f"privacy.{key}: {promised}")
+    if asked and asked[0].kind != "distinct":
+        raise SpecError(f"privacy.l with kind = {asked[0].kind!r}: {promised}")
+    if spec.items is not None:
+        raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
+    if method.keep_suppressed:
+        raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
+    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+        raise SpecError(
+            "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
+            " max_ring and homogeneous"
+        )
+    if method.paper_diversity and not asked:
+        raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and not force:
+        raise SpecError(
+            "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"
+            " values; it is there for experiments, and has to be forced"
+        )
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.ring_decision import decide_rings
+
+    return decide_rings(census, spec, watch)
+
+
+RING = Method(
+    name="ring",
+    line="each row under a value of its own that covers k rows; which of k it carries is drawn at random",
+    way=GROUPS,
+    promises=("k", "l"),
+    options=(
+        *WHATEVER, "metric", "representation", "partition", "order", "max_ring", "homogeneous", "paper_diversity",
+        "effort", "seed",
+    ),
+    losses=("gcp", "glm"),
+    rings=True,
+    check_run=_check,
+    decides=_decide,
+)  # fmt: skip

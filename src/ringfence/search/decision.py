@@ -1,0 +1,68 @@
+"""Decisions: what is to be done with the rows, how well that was searched, and what it costs."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ringfence.anatomy_plan import AnatomyPlan
+from ringfence.census import Census
+from ringfence.group_plan import GroupPlan
+from ringfence.item_plan import ItemPlan
+from ringfence.plan import GlobalPlan
+from ringfence.ring_plan import RingPlan
+from ringfence.search.progress import SearchResult
+from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    from ringfence.search.composites import Composed
+    from ringfence.search.items import BasketDecision
+
+Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is to be done, how well that was searched, and what it costs.
+
+    `basket` is what was decided on baskets, where rows have them. With the method `itemsets`, its plan is the plan.
+    """
+
+    plan: Plan
+    search: SearchResult | None
+    metrics: dict[str, float]
+    basket: "BasketDecision | None" = None
+    composed: "Composed | None" = None
+    """Whose rows are suppressed, where those of a person stay together."""
+
+    def with_baskets(self, basket: "BasketDecision") -> "Decision":
+        """Return the decision on rows together with that on their baskets."""
+        return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
+
+    @property
+    def baskets(self) -> "BasketDecision":
+        """What was decided on baskets, for whoever knows that there are some."""
+        assert self.basket is not None, "the rows have no baskets"
+        return self.basket
+
+    @property
+    def recodes_values(self) -> bool:
+        """Whether each value is recoded the same way everywhere."""
+        return isinstance(self.plan, GlobalPlan)
+
+    @property
+    def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
+        """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
+        assert not isinstance(self.plan, ItemPlan | AnatomyPlan), "such a plan leaves quasi-identifiers as they are"
+        return self.plan
+
+    @property
+    def recoding(self) -> GlobalPlan:
+        """The plan of a method that recodes each value the same way everywhere."""
+        assert isinstance(self.plan, GlobalPlan), "other plans recode rows or baskets, not values"
+        return self.plan
+
+
+def complete_columns(census: Census, spec: Spec) -> list[str]:
+    """Return the columns in which rows must not miss a value."""
+    if spec.data.missing != "suppress":
+        return []
+    return list(dict.fromkeys([*census.names, *(part.name for part in census.sensitive)]))
