@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.audit.spans import Dates, Intervals, Span
+from ringfence.audit.spans import Dates, Intervals
 from ringfence.audit.spelling import ROOT, as_number, plain, spelled_number, written
 from ringfence.audit.trees import Path, Tree
 from ringfence.errors import DataError, SpecError, listed
@@ -175,11 +175,20 @@ def _grown(name: str, attribute: Attribute, support: Mapping[str, int]) -> Itera
 
 
 def _spanned(kind: Intervals | Dates, values: Iterable[str]) -> Iterator[Path]:
-    """Yield the paths of numbers or days through what holds them at each level."""
-    for value in values:
-        span = kind.read(value)
-        assert isinstance(span, Span), "it has been read as a number or a day"
-        yield (value, *(kind.label(kind.around(span, level)) for level in range(1, kind.root.level)), ROOT)
+    """Yield the paths of numbers or days through what holds them at each level.
+
+    From the lowest value on, each is still in what held the one before, or beyond its end.
+    """
+    read = ((value, kind.read(value)) for value in values)
+    line = sorted(((span, value) for value, span in read if span is not None), key=lambda each: each[0].low)
+    ends: list[Any] = [None] * (kind.root.level - 1)
+    labels = [""] * len(ends)
+    for span, value in line:
+        for place, end in enumerate(ends):
+            if end is None or span.low >= end:
+                around = kind.around(span, place + 1)
+                ends[place], labels[place] = around.high, kind.label(around)
+        yield (value, *labels, ROOT)
 
 
 def _grouped(line: Sequence[str], fanout: int, between: str) -> Iterator[Path]:
