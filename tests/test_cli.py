@@ -240,12 +240,8 @@ def test_demo_needs_nothing_and_its_files_can_be_used_again(tmp_path: Path, ring
     shown = done(ring("demo", "-o", folder, "--rows", 200)).out
     assert "200 sample people" in shown
     assert "The promise holds." in shown
-    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".json", ".csv")} >= {
-        "people.csv",
-        "public/release.csv",
-        "public/manifest.json",
-        "private/plan.json",
-    }
+    for name in ("people.csv", "public/release.csv", "public/manifest.json", "private/plan.json"):
+        assert (folder / name).is_file()
     done(ring("audit", folder / "public/release.csv", folder / "people.toml"))
     again = done(ring("demo", "-o", folder, "--rows", 200, "--json")).json
     assert again["verdict"]["ok"]

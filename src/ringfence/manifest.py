@@ -300,6 +300,7 @@ def _wrong_measures(stated: Mapping[str, float], found: Mapping[str, float]) -> 
 def _unchecked(stated: Mapping[str, Any], verdict: Verdict) -> str:
     """Say what of a manifest had to be believed."""
     measured = [key for key in stated["verdict"]["measured"] if key not in verdict.measured]
-    believed = ["versions", "levels", "losses", "what was searched"]
-    believed += [REMOVED] if "original" in verdict.measured else [READ, REMOVED, SUPPRESSED]
-    return f"Not checked of the manifest, since it does not show: {listed([*believed, *measured])}"
+    believed, seen = ["versions", "levels", "losses", "what was searched", REMOVED], "the release and its original"
+    if "original" not in verdict.measured:
+        believed, seen = [*believed, READ, SUPPRESSED], "the release"
+    return f"Of the manifest, {seen} cannot show: {listed([*believed, *measured])}"
