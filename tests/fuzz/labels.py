@@ -12,6 +12,7 @@ from typing import Any
 from .columns import MOMENT, NUMBER, TEXT, TIME, Column, missing, spelled
 
 NULL = "null"
+QUOTED = r'"(?:[^"\\]|\\.)*"'
 
 
 @dataclass(frozen=True)
@@ -149,11 +150,12 @@ def range_ends(label: str) -> tuple[str | None, str | None, bool] | None:
     if not (label.startswith("[") and label[-1:] in ("]", ")")):
         return None
     inside, closed = label[1:-1], label.endswith("]")
-    quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|.*?)(?:, |\.\.)("(?:[^"\\]|\\.)*"|.*)', inside, re.DOTALL)
-    if quoted is None:
-        return None
-    low, high = (json.loads(end) if end.startswith('"') and len(end) > 1 else end for end in quoted.groups())
-    return low, high, closed
+    for between in (", ", ".."):
+        found = re.fullmatch(f"({QUOTED}|.*?){re.escape(between)}({QUOTED}|.*)", inside, re.DOTALL)
+        if found is not None:
+            low, high = (json.loads(end) if re.fullmatch(QUOTED, end) else end for end in found.groups())
+            return low, high, closed
+    return None
 
 
 def masked(label: str, text: str, side: str) -> bool:
