@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .columns import MOMENT, NUMBER, TEXT, TIME, Column, missing, spelled
+from .columns import Column, missing, spelled
 
 NULL = "null"
 QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -85,11 +85,6 @@ class Reader:
         if isinstance(order, list) and spelled(meaning) in order:
             return order.index(spelled(meaning))
         return meaning
-
-    @property
-    def has_ranges(self) -> bool:
-        """Whether its values have an order that a range can name."""
-        return self.column.kind.family in (NUMBER, MOMENT, TIME, TEXT)
 
 
 def _spread(tree: Any, nodes: dict[str, frozenset[str]]) -> frozenset[str]:
