@@ -19,6 +19,7 @@ GROUPING = ("cluster", "local", "hilbert", "mondrian")
 METHODS = (*(f"optimal {scheme}" for scheme in SCHEMES), "levels", *GROUPING, "ring", "homogeneous", "anatomy")
 FRAMES = ("pandas", "polars", "arrow", "duckdb")
 FILES = ("csv", "parquet", "feather")
+DIVERSE = ("ring", "anatomy")  # methods that need values to be about equally common
 WITHOUT_HIERARCHY = ("optimal ordered", "optimal set", "local", "hilbert", "mondrian", "ring", "homogeneous", "anatomy")
 STATED = ("tree", "mask", "intervals", "dates")  # hierarchies that are the same whatever type the column has
 
@@ -136,7 +137,7 @@ def draw_case(seed: int) -> Case:
         attributes[name], columns[name] = _quasi(rng, columns[name], method, source)
     for a in range(1 if method == "anatomy" else rng.choice([0, 1, 1, 2])):
         name = _name(rng, "s", a)
-        columns[name] = draw_column(rng, rows, rng.choice(kinds))
+        columns[name] = draw_column(rng, rows, rng.choice(kinds), diverse=method in DIVERSE or rng.random() < 0.3)
         attributes[name] = {"role": "sensitive"}
     for a in range(rng.choice([0, 0, 1, 2])):
         name = _name(rng, "c", a)
@@ -144,7 +145,7 @@ def draw_case(seed: int) -> Case:
         attributes[name] = {"role": "insensitive"}
     data: dict[str, Any] = {}
     if rng.random() < 0.25:
-        data["missing"] = rng.choice(["suppress", "suppress", "value", "error"])
+        data["missing"] = rng.choice(["suppress", "suppress", "suppress", "value", "error"])
     people: tuple[str, ...] = ()
     if rng.random() < 0.2 and method.split()[0] in ("optimal", "levels", *GROUPING):
         people, columns = _with_people(rng, rows, columns, attributes)
@@ -170,7 +171,8 @@ def draw_case(seed: int) -> Case:
         rng.choice(["csv", "parquet"]),
         people,
     )
-    return replace(case, privacy=_privacy(rng, case), settings=_settings(rng, case))
+    case = replace(case, privacy=_privacy(rng, case))
+    return replace(case, settings=_settings(rng, case))
 
 
 def _name(rng: random.Random, role: str, number: int) -> str:
@@ -272,15 +274,17 @@ def _privacy(rng: random.Random, case: Case) -> dict[str, Any]:
     if case.method == "anatomy":
         return {"l": rng.choice([2, 2, 3])}
     privacy: dict[str, Any] = {"k": rng.choice([1, 2, 2, 2, 3, 3, 5])}
-    if not sensitive or case.data.get("composite") or rng.random() < 0.4:
+    counts_only = case.method == "homogeneous" or case.data.get("composite")  # nothing but k goes with these
+    if not sensitive or counts_only or rng.random() < 0.4:
         return privacy
     of = rng.choice(sensitive)
-    plain = bool(case.people) or case.method in ("ring", "homogeneous")
-    model = rng.choice(
-        ["distinct", "distinct", "p"] if plain else ["distinct", "entropy", "recursive", "p", "p", "t", "t", "alone"]
-    )
-    if case.method in ("ring", "homogeneous") and model == "p":
-        model = "distinct"
+    if case.method == "ring":
+        models = ["distinct"]
+    elif case.people or (case.method in GROUPING and rng.random() < 0.9):
+        models = ["distinct", "p"]
+    else:
+        models = ["distinct", "entropy", "recursive", "p", "t", "t", "alone"]
+    model = rng.choice(models)
     if model == "p":
         privacy["p"] = 2
     elif model == "t":
@@ -317,7 +321,7 @@ def _settings(rng: random.Random, case: Case) -> dict[str, Any]:
     if name in (*GROUPING, "ring", "homogeneous") and rng.random() < 0.6:
         hierarchies = all("hierarchy" in case.attributes[quasi] for quasi in case.of_role("quasi"))
         settings["representation"] = rng.choice(["set", "range", *(["hierarchy"] if hierarchies else [])])
-    if name == "ring" and rng.random() < 0.3:
+    if name == "ring" and "l" not in case.privacy and rng.random() < 0.3:
         settings["partition"] = rng.choice(["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"])
     if name == "optimal" and rng.random() < 0.2:
         settings["metric"] = rng.choice(["glm", "ncp", "hdm", "aecs"])

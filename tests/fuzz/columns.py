@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import numpy as np
 import pyarrow as pa
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -321,9 +322,9 @@ def spelled(meaning: Any) -> str:
     return str(meaning)
 
 
-def draw_column(rng: random.Random, rows: int, kind: Kind) -> Column:
-    """Draw a column: few different values, so that rows come together, and now and then a rare one."""
-    common = rng.sample(kind.pool, min(len(kind.pool), rng.randint(1, 5)))
+def draw_column(rng: random.Random, rows: int, kind: Kind, *, diverse: bool = False) -> Column:
+    """Draw a column: few different values, so that rows come together, and now and then a rare one; or `diverse`."""
+    common = rng.sample(kind.pool, len(kind.pool) if diverse else min(len(kind.pool), rng.randint(1, 5)))
     rare = rng.choice([0, 0, 0.05, 0.25]) if kind.odd else 0.0
     values = [rng.choice(kind.odd) if rng.random() < rare else rng.choice(common) for _ in range(rows)]
     return Column(kind, tuple(values))
@@ -335,7 +336,10 @@ def pandas_series(column: Column, rng: random.Random) -> Any:
 
     values: Sequence[Any] = column.values
     style = column.kind.pandas
-    if style in ("Int64", "UInt64", "boolean"):
+    if style in ("Int64", "UInt64"):  # by its parts: from a list, pandas may go by way of floats
+        cells = np.array([value or 0 for value in values], style.lower())
+        return pd.Series(pd.arrays.IntegerArray(cells, np.array([value is None for value in values])))
+    if style == "boolean":
         return pd.Series(pd.array(list(values), dtype=style))
     if style == "objects":
         return pd.Series(list(values), dtype=object)

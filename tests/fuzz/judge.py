@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import Any
 
 from .cases import ENTITY, IDENTIFIER, TRACE, Case
-from .columns import missing
 from .labels import Reader, set_members
 
 TOLERANCE = 1e-9
@@ -357,8 +356,3 @@ def _buckets(case: Case, published: Rows, second: Rows, origins: list[int]) -> N
     for bucket, counts in said.items():
         if max(counts.values()) * least > sum(counts.values()):
             raise Wrong(f"bucket {bucket} has {counts}, l = {least}")
-
-
-def cells_missing(published: Rows) -> int:
-    """How many cells are missing, however a table says so."""
-    return sum(missing(cell) for row in published for cell in row.values())

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .columns import MOMENT, NUMBER, TEXT, TIME, Column, missing, spelled
+from .columns import Column, missing, spelled
 
 NULL = "null"
+QUOTED = r'"(?:[^"\\]|\\.)*"'
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,6 @@ class Reader:
             return order.index(spelled(meaning))
         return meaning
 
-    @property
-    def has_ranges(self) -> bool:
-        """Whether its values have an order that a range can name."""
-        return self.column.kind.family in (NUMBER, MOMENT, TIME, TEXT)
-
 
 def _spread(tree: Any, nodes: dict[str, frozenset[str]]) -> frozenset[str]:
     """Collect the nodes of a nested table with the leaves under each, and return all leaves."""
@@ -149,11 +145,12 @@ def range_ends(label: str) -> tuple[str | None, str | None, bool] | None:
     if not (label.startswith("[") and label[-1:] in ("]", ")")):
         return None
     inside, closed = label[1:-1], label.endswith("]")
-    quoted = re.fullmatch(r'("(?:[^"\\]|\\.)*"|.*?)(?:, |\.\.)("(?:[^"\\]|\\.)*"|.*)', inside, re.DOTALL)
-    if quoted is None:
-        return None
-    low, high = (json.loads(end) if end.startswith('"') and len(end) > 1 else end for end in quoted.groups())
-    return low, high, closed
+    for between in (", ", ".."):
+        found = re.fullmatch(f"({QUOTED}|.*?){re.escape(between)}({QUOTED}|.*)", inside, re.DOTALL)
+        if found is not None:
+            low, high = (json.loads(end) if re.fullmatch(QUOTED, end) else end for end in found.groups())
+            return low, high, closed
+    return None
 
 
 def masked(label: str, text: str, side: str) -> bool:

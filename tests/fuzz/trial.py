@@ -36,7 +36,7 @@ class Outcome:
 
 def carry_out(seed: int) -> Outcome:
     """Draw and carry out the case of a seed."""
-    rng = random.Random(seed)
+    rng = random.Random(f"which sort {seed} is of")
     return try_out(draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed))
 
 
