@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ringfence.checks import check_available, check_front, check_promise
 from ringfence.errors import DataError, SpecError
 from ringfence.fronts import Frontier, SchemeFrontier
-from ringfence.jobs import Decider, Diary, Listener, Made, count_rows, reuser, searcher
+from ringfence.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release import Release
 from ringfence.spec import Data, Spec
 
@@ -89,8 +89,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
     if spec.data.composite:
         raise SpecError("data.composite = true: which people are published was decided on the rows of the plan's own")
-    diary = Diary(None)
-    return _audited(source, spec, reuser(saved, spec, unknown == "suppress"), diary)
+    decide, stated = reuser(saved, spec, unknown == "suppress"), labels_of(saved, spec)
+    return _audited(source, spec, decide, Diary(None), labels=stated)
 
 
 def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
@@ -103,9 +103,16 @@ def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
 
 
 def _audited(
-    source: Any, spec: Spec, decide: Decider, diary: Diary, *, attacks: tuple[str, ...] = (), force: bool = False
+    source: Any,
+    spec: Spec,
+    decide: Decider,
+    diary: Diary,
+    *,
+    attacks: tuple[str, ...] = (),
+    labels: Spec | None = None,
+    force: bool = False,
 ) -> Release:
-    """Recode a source as `decide` says, and audit what came out."""
+    """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine
     from ringfence.publish import check
@@ -123,6 +130,7 @@ def _audited(
         before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         shown = engine.open(table, spec.data, as_it_stands=True)
+        origin = replace(origin, labels=labels)
         verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, origin=origin)
         check(verdict, made.decision, force=force)
         traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))

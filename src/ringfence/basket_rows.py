@@ -68,7 +68,13 @@ def fetch_baskets(engine: Engine, rows: ibis.Table, spec: Spec) -> pa.ListArray:
     """Return the basket of each row as a list of text."""
     name = spec.items
     assert name is not None, "there is an attribute of role items"
-    lists = item_lists(engine.fetch(rows.select(name))[name], spec.attributes[name].separator, name)
+    return as_baskets(engine.fetch(rows.select(name))[name], spec)
+
+
+def as_baskets(column: pa.ChunkedArray, spec: Spec) -> pa.ListArray:
+    """Return baskets as lists of text."""
+    name = spec.items or ""
+    lists = item_lists(column, spec.attributes[name].separator, name)
     return pa.ListArray.from_arrays(lists.offsets, lists.values.cast(pa.string()))
 
 

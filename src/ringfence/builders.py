@@ -43,6 +43,9 @@ Key: TypeAlias = Decimal | dt.date | str
 MOST_DIGITS = 60
 """Numbers beyond are taken for something else; within, all arithmetic here is exact."""
 
+MASKED = "*"
+"""What stands in the place of a masked character."""
+
 SHOWN = 10
 """How many offending values an error lists."""
 
@@ -163,6 +166,11 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
             paths = [_interval_path(key, given) for key in keys if isinstance(key, Decimal)]
             hierarchy = _from_data(name, paths, missing)
         case MaskHierarchy(mask=side):
+            starred = {label(key): support[key] for key in keys if MASKED in label(key)}
+            if starred:
+                raise DataError(
+                    f"column {name!r} has codes with {MASKED!r}, which stands for a masked character: {_tally(starred)}"
+                )
             hierarchy = _from_data(name, [_mask_path(label(key), side == "right") for key in keys], missing)
         case DateHierarchy(dates=parts):
             paths = [_date_path(key, parts) for key in keys if isinstance(key, dt.date)]
@@ -245,15 +253,17 @@ def number(value: Any) -> Decimal:
     Decimal('7.50')
     """
     digits = value.strip() if isinstance(value, str) else text(value)
-    result = Decimal(digits)
-    if (
-        not result.is_finite()
-        or "_" in digits
-        or not digits.isascii()
-        or abs(result.adjusted()) > MOST_DIGITS
-        or len(digits) > MOST_DIGITS
-    ):
+    result = _decimal(digits)
+    if abs(result.adjusted()) > MOST_DIGITS or len(digits) > MOST_DIGITS:
         raise ValueError(value)
+    return result
+
+
+def _decimal(digits: str) -> Decimal:
+    """Return the number that a text spells, however large or small; ValueError where it spells none."""
+    result = Decimal(digits.strip())
+    if not result.is_finite() or "_" in digits or not digits.isascii():
+        raise ValueError(digits)
     return result
 
 
@@ -285,7 +295,7 @@ def _ordered(name: str, attribute: Attribute, support: Mapping[Key, int]) -> lis
         return sorted(keys, key=lambda key: rank[label(key)])
     if attribute.order is None and all(isinstance(key, str) for key in keys):
         try:
-            return sorted(keys, key=lambda key: (number(key), str(key)))
+            return sorted(keys, key=lambda key: (_decimal(str(key)), str(key)))
         except (ValueError, InvalidOperation):
             pass
     return sorted(keys)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -225,8 +226,15 @@ def _code(
     """Return the domain of a column, the leaf of each of its rows, and its distinct raw values."""
     indices, values = _encoded(column, name)
     counts = sum_by(indices, weights, len(values))
-    domain = read_domain(name, spec, values.to_pylist(), counts.tolist(), known)
+    domain = read_domain(name, spec, _python_values(values), counts.tolist(), known)
     return domain, domain.leaves[indices], values
+
+
+def _python_values(values: pa.Array) -> list[Any]:
+    """Return values as Python has them; a short float as the number that it is written as: 0.1, not 0.10000000149."""
+    short = pa.types.is_float16(values.type) or pa.types.is_float32(values.type)
+    found: list[Any] = (values.cast(pa.string()).cast(pa.float64()) if short else values).to_pylist()
+    return found
 
 
 def _people(column: pa.ChunkedArray, name: str) -> tuple[Domain, Ints, pa.Array]:

@@ -184,6 +184,22 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     return Made(released, [*changed, name], decision, census, baskets)
 
 
+def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
+    """Return a specification that says of every label of a plan what it holds, by the values that the plan knows."""
+    from ringfence.spec_tables import PathsHierarchy
+
+    attributes = dict(spec.attributes)
+    for name, column in plan.columns.items():
+        known = [
+            (leaf, label or leaf) for leaf, label in zip(column.leaves, column.labels, strict=True) if leaf is not None
+        ]
+        paths = [[leaf, *([label] if label not in (leaf, "*") else []), "*"] for leaf, label in known]
+        if paths:
+            update = {"hierarchy": PathsHierarchy(paths=paths), "boundary": None}
+            attributes[name] = attributes[name].model_copy(update=update)
+    return spec.model_copy(update={"attributes": attributes})
+
+
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
     """Decide by a plan that there is."""
 

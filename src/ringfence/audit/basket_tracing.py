@@ -35,18 +35,32 @@ def trace_baskets(
 
     Labels that are no node of the tree hold nothing: that they are there is found elsewhere.
     """
-    name = spec.items or ""
-    shown = {label for basket in published.to_pylist() for label in basket}
-    items = original.values.unique().to_pylist()
-    _, leaves = tree_over(name, spec, items, [1] * len(items), tree)
-    label_of: dict[str, str | None] = {}
-    for item, leaf in zip(items, leaves.tolist(), strict=True):  # the lowest label on its way up
-        label_of[item] = next((label for label in tree.paths[leaf] if label in shown), None)
-    unlabelled = sorted(item for item in items if label_of[item] is None)
+    name, label_of = spec.items or "", _labels(published, original, tree, spec)
+    unlabelled = sorted(item for item, label in label_of.items() if label is None)
     wanted = Counter(_wanted(original, label_of))
     there = Counter(tuple(sorted({*basket})) for basket in published.to_pylist())
     measured = {"original": wanted.total(), "suppressed": max(wanted.total() - there.total(), 0)}
     return [*_findings(wanted, there, unlabelled, name)], measured
+
+
+def _labels(published: pa.ListArray, original: pa.ListArray, tree: Tree, spec: Spec) -> dict[str, str | None]:
+    """Return the label of each item: of those that are published, the lowest on its way up."""
+    shown = {label for basket in published.to_pylist() for label in basket}
+    items = original.values.unique().to_pylist()
+    _, leaves = tree_over(spec.items or "", spec, items, [1] * len(items), tree)
+    return {
+        item: next((label for label in tree.paths[leaf] if label in shown), None)
+        for item, leaf in zip(items, leaves.tolist(), strict=True)
+    }
+
+
+def trace_pairs(published: pa.ListArray, original: pa.ListArray, spec: Spec) -> Iterator[Finding]:
+    """Find published baskets that are not made of the labels of the items of the basket beside them."""
+    label_of = _labels(published, original, item_tree(original, spec), spec)
+    there = (tuple(sorted({*basket})) for basket in published.to_pylist())
+    pairs = zip(there, _wanted(original, label_of), strict=True)
+    wrong = Counter(found for found, wanted in pairs if found != wanted)
+    yield from _findings(Counter(), wrong, (), spec.items or "") if wrong else ()
 
 
 def _wanted(original: pa.ListArray, label_of: dict[str, str | None]) -> Iterator[Published]:
@@ -58,7 +72,7 @@ def _wanted(original: pa.ListArray, label_of: dict[str, str | None]) -> Iterator
 def _findings(
     wanted: Counter[Published], there: Counter[Published], unlabelled: Sequence[str], name: str
 ) -> Iterator[Finding]:
-    if there.total() > wanted.total():
+    if wanted and there.total() > wanted.total():
         more = there.total() - wanted.total()
         yield Finding("rows", f"the release has {some(more, 'basket')} more than the original", more, {})
     made_up = there - wanted

@@ -22,13 +22,13 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.audit.against import complete
-from ringfence.audit.basket_tracing import item_tree, trace_baskets
+from ringfence.audit.basket_tracing import trace_pairs
 from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, read_labels
 from ringfence.audit.growing import stated_tree
 from ringfence.audit.linkage import cover
 from ringfence.audit.spelling import ROOT, spelled_number
 from ringfence.audit.verdict import Finding, some
-from ringfence.basket_rows import fetch_baskets
+from ringfence.basket_rows import as_baskets
 from ringfence.engine import BUCKET, COUNT, HIGH, LOW, ROWS, WHICH, WHOSE, Engine
 from ringfence.spec import Spec
 
@@ -37,10 +37,15 @@ RAW, KEY = "ringfence original ", "ringfence key"
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """What a run knows of its rows: the original and, where rows are marked, the release with the marks, `marked`."""
+    """What a run knows of its rows: the original and, where rows are marked, the release with the marks, `marked`.
+
+    `labels` is the specification that says what labels hold, where that is another than the promise's: labels of a plan
+    that was made for other rows hold what they held there.
+    """
 
     original: ibis.Table
     marked: ibis.Table | None = None
+    labels: Spec | None = None
 
 
 def is_marked(spec: Spec) -> bool:
@@ -57,6 +62,7 @@ def prove_rows(
     `values` is the second table of the method `anatomy`.
     """
     original = complete(origin.original, spec)
+    spec = origin.labels or spec
     if origin.marked is None:
         return _by_recoding(engine, rows, original, spec)
     findings = [*_by_marks(engine, origin.marked, original, spec)]
@@ -274,9 +280,9 @@ def _baskets_hold(engine: Engine, marked: ibis.Table, original: ibis.Table, spec
     """
     name = spec.items or ""
     beside = _beside(marked, original, [name])
-    published = fetch_baskets(engine, beside, spec)
-    bought = fetch_baskets(engine, beside.select(beside[RAW + name].name(name)), spec)
-    yield from trace_baskets(published, bought, item_tree(bought, spec), spec)[0]
+    fetched = engine.fetch(beside.select(name, RAW + name))
+    published, bought = (as_baskets(fetched[column], spec) for column in (name, RAW + name))
+    yield from trace_pairs(published, bought, spec)
 
 
 def _bucket_findings(

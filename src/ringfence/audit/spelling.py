@@ -44,8 +44,8 @@ def plain(value: Any) -> str:
 
 def _told(nanoseconds: int) -> str:
     """Return a duration in hours, minutes and seconds."""
-    minutes, rest = divmod(Decimal(abs(nanoseconds)).scaleb(-9), 60)
-    hours, minutes = divmod(int(minutes), 60)
+    whole, rest = divmod(Decimal(abs(nanoseconds)).scaleb(-9), 60)
+    hours, minutes = divmod(int(whole), 60)
     seconds = f"{rest:012.9f}".rstrip("0").rstrip(".")
     return f"{'-' * (nanoseconds < 0)}{hours:02d}:{minutes:02d}:{seconds}"
 

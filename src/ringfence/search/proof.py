@@ -246,7 +246,7 @@ class Proof:
                     look.dead.add((place, part.option))
                 else:
                     alive.append((found[-1], inside, bound.lead))
-            most = target if target < inf else max(least, *(cost for cost in found if cost < inf))
+            most = target if target < inf else max([least, *(cost for cost in found if cost < inf)])
             mean = sum(min(cost, most) for cost in found) / max(1, len(found))
             look.gains.append((place, min([most, *found]) + mean / 5 - 6 / 5 * least))
             if len(alive) <= 1:
