@@ -50,8 +50,7 @@ class Origin:
 
 def is_marked(spec: Spec) -> bool:
     """Whether rows have marks: where a value is not recoded the same way in every row, and where k counts people."""
-    recodes_values = spec.method.name in ("optimal", "levels") and spec.items is None
-    return not recodes_values or spec.data.entity is not None
+    return not spec.recodes_values or spec.items is not None or spec.data.entity is not None
 
 
 def prove_rows(
