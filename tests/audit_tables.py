@@ -21,7 +21,7 @@ REGIONS = {"Europe": {"South": ["Italy", "Spain"], "North": ["Norway"]}, "Americ
 def audited(table: pa.Table | str | Path, spec: Spec) -> Verdict:
     """Return the verdict on a table or a file."""
     with Engine(spec.data) as engine:
-        return verify(engine, engine.open(table, spec.data), spec)
+        return verify(engine, engine.open(table, spec.data, as_it_stands=True), spec)
 
 
 def rules(verdict: Verdict) -> list[str]:

@@ -436,7 +436,7 @@ def test_a_value_that_wandered_into_another_block_is_found(case: Case, scheme: s
 
 ODD = [
     ["a", "a, b", 'say "x"', "{a}", "{a, c}"],
-    ["[1, 2]", "(", "back\\slash", " padded ", ""],
+    ["[1, 2]", "(", "back\\slash", " padded ", " "],
     ["null", "NULL", "01", "1", "1.0"],
     ["日本", "ä\n", "\t", "'", "*a"],
 ]

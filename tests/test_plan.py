@@ -100,7 +100,7 @@ def test_what_is_not_a_plan_is_refused(text: str) -> None:
 
 Damage = Callable[[dict[str, Any]], object]
 DAMAGES: dict[str, Damage] = {
-    "another format": lambda plan: plan.update(format="ringfence plan 2"),
+    "another format": lambda plan: plan.update(format="ringfence plan 3"),
     "another kind": lambda plan: plan.update(kind="group"),
     "no suppressed classes": lambda plan: plan.pop("suppressed"),
     "no columns": lambda plan: plan.pop("columns"),

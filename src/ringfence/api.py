@@ -115,7 +115,7 @@ def _audited(
     """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine
-    from ringfence.publish import check
+    from ringfence.publish import check, proven_by
     from ringfence.sources import as_arrow, like
     from ringfence.values import canonical_table
 
@@ -130,7 +130,7 @@ def _audited(
         before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         shown = engine.open(table, spec.data, as_it_stands=True)
-        origin = replace(origin, labels=labels)
+        origin = proven_by(replace(origin, labels=labels), made.decision)
         verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, origin=origin)
         check(verdict, made.decision, force=force)
         traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))

@@ -276,7 +276,7 @@ class Engine:
             rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
-                options += f", NULLSTR {_literal(data.quote * 2)}"
+                rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
         with self._reading(f"cannot write {str(path)!r}"):
             query = self._plain_text(self._ibis.compile(rows))
             self._duckdb.execute(f"COPY ({query}) TO {_literal(str(path))} ({options})")

@@ -110,7 +110,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        rows, respelled = _respelled(engine, rows, census)
+        rows, respelled = (rows, []) if spec.has_buckets else _respelled(engine, rows, census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion)
         if decision.recodes_values:

@@ -72,10 +72,24 @@ def _canonical(array: pa.Array, words: pa.Array) -> pa.Array:
         (pa.types.is_floating(array.type), _plain_numbers),
         (pa.types.is_timestamp(array.type) and array.type.tz is not None, _as_clocks_show),
         (pa.types.is_date64(array.type), _whole_days),
+        (_has_views(array.type), lambda array, _: array.cast(_without_views(array.type))),
         (pa.types.is_nested(array.type), _plain_cells),
         (is_text(array.type), _words),
     )
     return next((rule(array, words) for applies, rule in rules if applies), array)
+
+
+def _has_views(kind: pa.DataType) -> bool:
+    return pa.types.is_nested(kind) and _without_views(kind) != kind
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    """Return a type of lists in which text lies where it belongs."""
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_without_views(kind.value_type))
+    if pa.types.is_list(kind):
+        return pa.list_(_without_views(kind.value_type))
+    return VIEWS.get(kind, kind)
 
 
 def _listed_values(array: pa.Array, words: pa.Array) -> pa.Array:
@@ -152,8 +166,8 @@ def for_engine(table: pa.Table) -> pa.Table:
             column = pc.local_timestamp(column)
         elif pa.types.is_dictionary(kind):
             column = pa.chunked_array(map(_decoded, column.chunks), VIEWS.get(kind.value_type, kind.value_type))
-        elif kind in VIEWS:
-            column = column.cast(VIEWS[kind])
+        elif kind in VIEWS or _has_views(kind):
+            column = column.cast(_without_views(kind))
         elif pa.types.is_float16(kind):
             column = column.cast(pa.float32())
         if column.type != kind:

@@ -167,7 +167,7 @@ class _Values:
                 high = (bisect_right if meaning.with_high else bisect_left)(self.numbers, meaning.high)
             return self.by_number[low:high]
         if isinstance(meaning, OneOf):
-            held = [self.tree.held(None) if value is None else self.found(value) for value in meaning.values]
+            held = [self.tree.held(None) if value in (None, "") else self.found(value) for value in meaning.values]
             return [leaf for found in held if found is not None for leaf in found[0].tolist()]
         return [leaf for leaf, text in enumerate(self.texts) if text is not None and meaning.holds(text)]
 

@@ -40,12 +40,13 @@ class Origin:
     """What a run knows of its rows: the original and, where rows are marked, the release with the marks, `marked`.
 
     `labels` is the specification that says what labels hold, where that is another than the promise's: labels of a plan
-    that was made for other rows hold what they held there.
+    that was made for other rows hold what they held there. `suppressed` is how many rows were decided to go.
     """
 
     original: ibis.Table
     marked: ibis.Table | None = None
     labels: Spec | None = None
+    suppressed: int | None = None
 
 
 def is_marked(spec: Spec) -> bool:
@@ -55,20 +56,23 @@ def is_marked(spec: Spec) -> bool:
 
 def prove_rows(
     engine: Engine, rows: ibis.Table, spec: Spec, origin: Origin, values: ibis.Table | None = None
-) -> tuple[list[Finding], dict[str, int]]:
-    """Return what is wrong with the rows of a release beside what they were made from, and how many are missing.
+) -> Iterator[Finding]:
+    """Find what is wrong with the rows of a release beside what they were made from.
 
     `values` is the second table of the method `anatomy`.
     """
     original = complete(origin.original, spec)
     spec = origin.labels or spec
     if origin.marked is None:
-        return _by_recoding(engine, rows, original, spec)
-    findings = [*_by_marks(engine, origin.marked, original, spec)]
-    if values is not None:
-        findings += _bucket_findings(engine, origin.marked, original, values, spec)
-    total, published = engine.size(original), engine.size(origin.marked)
-    return findings, {"original": total, "suppressed": total - published}
+        findings, gone = _by_recoding(engine, rows, original, spec)
+        yield from findings
+    else:
+        yield from _by_marks(engine, origin.marked, original, spec)
+        yield from () if values is None else _bucket_findings(engine, origin.marked, original, values, spec)
+        gone = engine.size(original) - engine.size(origin.marked)
+    if origin.suppressed is not None and gone != origin.suppressed:
+        message = f"{some(gone, 'row')} of the original are not there, but it was decided that {origin.suppressed:,} go"
+        yield Finding("rows", message, abs(gone - origin.suppressed), {})
 
 
 def same_rows(engine: Engine, written: ibis.Table, rows: ibis.Table) -> Iterator[Finding]:
@@ -89,9 +93,8 @@ def _sums(counted: pa.Table) -> tuple[Longs, Longs, Longs]:
 # By recoding
 
 
-def _by_recoding(
-    engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec
-) -> tuple[list[Finding], dict[str, int]]:
+def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[list[Finding], int]:
+    """Return what is wrong, and how many rows of the original are not there."""
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(rows, original, quasi, spec)
     key = token_hex(16)
@@ -118,18 +121,23 @@ def _by_recoding(
     differences = [_total(part_of[~gone], (each * sides)[~gone], both) for each in amounts]
     wrong = np.logical_or.reduce([each != 0 for each in differences])
     suppressed = int(amounts[0][count:].sum() - amounts[0][:count].sum())
-    measured = {"original": int(amounts[0][count:].sum()), "suppressed": suppressed}
     if not wrong.any():
-        return [], measured
+        return [], suppressed
     where = np.flatnonzero(wrong[part_of[:count]])
     number = int(where[0]) if len(where) else int(np.flatnonzero(wrong[part_of])[0])
     affected = int(amounts[0][:count][wrong[part_of[:count]]].sum())
     example = {column.name: column.labels[column.codes[number]] for column in labels}
     message = (
         f"{some(affected, 'row')} in classes whose rows are not those of the original: a row is there twice, missing,"
-        " under a label that does not hold its value, or changed in what is published as it is"
+        " under a label that does not hold its value or is past its boundary, or changed in what is published as it is"
     )
-    return [Finding("original", message, max(affected, 1), example)], measured
+    return [Finding("original", message, max(affected, 1), example)], suppressed
+
+
+def _past(name: str, rows: Longs) -> Finding:
+    """Report rows whose value is published higher than its boundary allows."""
+    affected = int(rows.sum())
+    return Finding("boundary", f"{name!r} is generalized past its boundary in {some(affected, 'row')}", affected, {})
 
 
 def _total(group: Longs, amounts: Longs, groups: int) -> Longs:
@@ -153,7 +161,8 @@ def _compared(rows: ibis.Table, original: ibis.Table, quasi: Sequence[str], spec
 
 
 def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
-    """Return for each combination of the original the label its value is published under: the narrowest that holds it.
+    """Return for each combination of the original the label its value is published under: of those that hold it and
+    are within its boundary, the narrowest.
 
     -1 where none does, and where the specification does not know the value: such rows go, if they may be there at all.
     `*` holds everything, and is narrower than nothing: rows that are masked have it beside labels.
@@ -164,14 +173,15 @@ def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spe
         strange = np.array([text is not None and text not in stated.leaf_of for text in original.spelled], bool)
         if strange.any():
             known = ~strange[original.codes]
-            some_known = np.full(len(known), -1)
-            some_known[known] = _recoded(published, raw.filter(pa.array(known)), rows.filter(pa.array(known)), spec)
+            some_known, those = np.full(len(known), -1), pa.array(known)
+            some_known[known] = _recoded(published, raw.filter(those), rows.filter(those), spec)
             return some_known
     held = cover(published, original, rows.to_numpy(), spec)
-    width = np.where(held.holds, held.holds.sum(axis=1)[:, None], np.iinfo(np.int64).max)
-    width[[label == ROOT for label in published.labels]] += held.holds.any(axis=0)  # everything, for want of others
+    may = held.holds & ~held.past
+    width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int64).max)
+    width[[label == ROOT for label in published.labels]] += may.any(axis=0)  # everything, for want of others
     best = width.argmin(axis=0)
-    best[~held.holds.any(axis=0)] = -1
+    best[~may.any(axis=0)] = -1
     codes: Longs = best[held.leaves]
     return codes
 
@@ -258,6 +268,11 @@ def _labels_hold(
             published = read_labels(counted[name], name, spec)
             held = cover(published, read_column(counted[RAW + name], name, spec), rows, spec)
             wrong = ~held.holds[published.codes, held.leaves]
+            past = held.past[published.codes, held.leaves] & ~wrong
+            if spec.method.keep_suppressed:
+                past &= np.array([label != ROOT for label in published.labels], bool)[published.codes]
+            if past.any():
+                yield _past(name, rows[past])
         else:
             both = _together(counted[name], counted[RAW + name], name, spec)
             wrong = np.not_equal(*np.split(both.codes, 2))

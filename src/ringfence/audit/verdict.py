@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 from ringfence.audit.risk import Risk, as_json, shown_risk
@@ -145,16 +144,9 @@ class Verdict:
     unjudged: tuple[str, ...] = ()
     """What could not be judged, and what that needs; as long as there is any, the promise is not known to hold."""
 
-    def with_findings(
-        self, findings: Sequence[Finding], measured: Mapping[str, float | int] = MappingProxyType({})
-    ) -> "Verdict":
-        """Return the verdict with more that is wrong, and more that was measured."""
-        return replace(
-            self,
-            ok=self.ok and not findings,
-            findings=(*self.findings, *findings),
-            measured={**self.measured, **measured},
-        )
+    def with_findings(self, findings: Sequence[Finding]) -> "Verdict":
+        """Return the verdict with more that is wrong."""
+        return replace(self, ok=self.ok and not findings, findings=(*self.findings, *findings))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""

@@ -99,19 +99,19 @@ def verify(
     rows of the release with the column `data.entity`, and is believed only as far as it can be traced back. What could
     not be judged is said in `Verdict.unjudged`. A run knows its `origin`, and has it proven row by row.
     """
-    proven = ([], {}) if origin is None else prove_rows(engine, rows, spec, origin, values)
+    wrong_rows = [] if origin is None else [*prove_rows(engine, rows, spec, origin, values)]
     if origin is not None and origin.marked is not None and spec.data.entity is not None:
         traced = origin.marked.drop(WHICH)
     if spec.has_buckets:
         beside = _second_table(values, population, other)
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
         verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
-        return verdict.with_findings(*proven)
+        return verdict.with_findings(wrong_rows)
     _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     rows, released = _read(engine, rows, spec, bool(attacks))
     quasi, total = spec.of_role("quasi"), int(released.rows.sum())
-    evidence = _Evidence([*column_findings(rows.columns, total, spec), *proven[0]], {"k": 0, **proven[1]})
+    evidence = _Evidence([*column_findings(rows.columns, total, spec), *wrong_rows], {"k": 0})
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
         return _verdict(evidence, released, spec, risk=None)
