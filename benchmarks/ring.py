@@ -15,9 +15,9 @@ from benchmarks.data import CENSUS, resampled_census
 from ringfence.audit.verify import verify
 from ringfence.census import counted_columns, take_census
 from ringfence.engine import ROWS, Engine
-from ringfence.group_plan import regrouping
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.methods import decide
+from ringfence.plan import Occasion
 from ringfence.ring_plan import RingPlan
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -83,7 +83,7 @@ def _steps(people: pa.Table, spec: Spec, by_walks: bool) -> tuple[dict[str, floa
         assert isinstance(decision.plan, RingPlan)
         drawn = decision.plan.drawn(new_stream(secret_key("benchmark")), by_walks=by_walks)
         mark()
-        released = engine.fetch(engine.regroup(rows, regrouping(drawn, census), spec.of_role("quasi")))
+        released = engine.fetch(drawn.carry_out(Occasion(census)).rows(engine, rows, spec.of_role("quasi")))
         mark()
         verdict = verify(engine, engine.open(released, spec.data), spec, rows)
         mark()

@@ -81,19 +81,41 @@ def test_other_labels() -> None:
     assert not read_label("479**").holds("4790")
 
 
-def test_labels_of_one_meaning_are_one_class() -> None:
+def test_labels_of_one_meaning_are_read_alike_and_told_apart() -> None:
+    """A reader sees that `20-29` is not `[20, 30)`: to take both for one class would promise more than there is."""
     spelled = ["20-29", "20–29", "[20,29]", "[20, 29.0]", "20 to 29"]
     verdict = audited(
         text_table(["age"], [(label,) for label in spelled]), Spec(attributes={"age": AGE}, privacy={"k": 5})
     )
-    assert (rules(verdict), verdict.measured["classes"]) == ([], 1)
+    assert (rules(verdict), verdict.measured["k"], verdict.measured["classes"]) == (["k"], 1, 5)
     spelled = ["20-29", "[20,30[", "[20, 30)", "19<", "<20", "<=19", "60+", ">59", "≥60"]
     verdict = audited(
         text_table(["age"], [(label,) for label in spelled]), Spec(attributes={"age": TENS}, privacy={"k": 1})
     )
     assert rules(verdict) == ["labels"]
     assert "'19<' (1 row)" in verdict.findings[0].message
-    assert verdict.measured["classes"] == 4
+    assert verdict.measured["classes"] == 9
+
+
+def test_an_interval_of_whole_numbers_does_not_hold_what_lies_between() -> None:
+    spec = Spec(attributes={"age": TENS}, privacy={"k": 1})
+    for age, label, found in (
+        (29.5, "[20, 30)", []),
+        (29.5, "[20,30[", []),
+        (29.5, "20-29", ["original"]),
+        (29, "20-29", []),
+    ):
+        assert rules(rf.audit(pa.table({"age": [label]}), spec, pa.table({"age": [age]}))) == found
+
+
+def test_values_in_two_spellings_are_one_sensitive_value() -> None:
+    spec = Spec(attributes={"age": AGE, "pay": {"role": "sensitive", "order": "numeric"}}, privacy={"l": 2})
+    assert rules(audited(text_table(["age", "pay"], [("7", "10"), ("7", "10.0")]), spec)) == ["l"]
+
+
+def test_a_set_that_holds_an_empty_text() -> None:
+    table, raw = pa.table({"job": ['{"", a}'] * 2}), pa.table({"job": ["", "a"]})
+    assert rules(rf.audit(table, Spec(attributes={"job": {"role": "quasi"}}, privacy={"k": 2}), raw)) == []
 
 
 def test_an_interval_that_the_hierarchy_does_not_have_is_shown_as_it_stands() -> None:
@@ -156,7 +178,7 @@ def test_a_file_of_sdcmicro() -> None:
     (note,) = verdict.notes
     assert "as sdcMicro counts, every row would have 2 that fit" in note
     labels = {label for each in verdict.smallest for label in each.labels.values()}
-    assert {"(20, 30]", "[0, 20]", "2412.5", None} <= labels
+    assert {"(20,30]", "[0,20]", "2412.5", None} <= labels
 
 
 def test_what_means_missing_is_asked_for() -> None:
@@ -247,3 +269,25 @@ def test_a_column_without_a_name_that_is_not_the_first_is_refused(tmp_path: Path
     path.write_text("a,,b\n1,2,3\n", encoding="utf-8")
     with pytest.raises(DataError, match="column 2"):
         rf.audit(path, Spec(attributes={"a": TEXT}, privacy={"k": 1}))
+
+
+@pytest.mark.parametrize("content", ["age\n20\n21,22\n", 'age\n20\n"21\n'])
+def test_a_broken_original_is_blamed_and_not_the_release(tmp_path: Path, content: str) -> None:
+    release, broken = tmp_path / "release.csv", tmp_path / "broken.csv"
+    release.write_text("age\n20\n20\n", encoding="utf-8")
+    broken.write_text(content, encoding="utf-8")
+    spec = Spec(attributes={"age": AGE}, privacy={"k": 1})
+    with pytest.raises(DataError, match=r"broken\.csv") as found:
+        rf.audit(release, spec, broken)
+    assert "release.csv" not in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2.0**53, "9007199254740992.0"), (1e20, "1e+20"), (1e16, "1e+16"), (1e-7, "1e-07")]
+)
+def test_large_numbers_as_text_files_have_them(value: float, text: str) -> None:
+    original = pa.table({"n": [value, value, 1.5, 1.5]})
+    for hierarchy in ("flat", {"fanout": 2}):
+        spec = Spec(attributes={"n": {"role": "quasi", "hierarchy": hierarchy}}, privacy={"k": 2})
+        for shown in ([value, value, 1.5, 1.5], [text, text, "1.5", "1.5"]):
+            assert rules(rf.audit(pa.table({"n": shown}), spec, original)) == []

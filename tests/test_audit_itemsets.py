@@ -15,17 +15,17 @@ import ringfence as rf
 from ringfence.audit import itemsets
 from ringfence.audit.itemsets import BasketJudgement, judge_baskets
 from ringfence.audit.spelling import as_set
+from ringfence.audit.trees import Tree
 from ringfence.errors import DataError
-from ringfence.hierarchy import Hierarchy
 from ringfence.spec import Spec
 
 Basket = Sequence[str | None]
-FOOD = Hierarchy.from_paths(
+FOOD = Tree.of(
     [("milk", "dairy", "food", "*"), ("cheese", "dairy", "food", "*"), ("bread", "food", "*"), ("soap", "*")]
 )
 
 
-def judged(baskets: Sequence[Basket | None], k: int, m: int, hierarchy: Hierarchy | None = None) -> BasketJudgement:
+def judged(baskets: Sequence[Basket | None], k: int, m: int, hierarchy: Tree | None = None) -> BasketJudgement:
     """Judge baskets given as lists."""
     return judge_baskets(pa.array(baskets, pa.list_(pa.string())), hierarchy, k, m)
 
@@ -99,11 +99,14 @@ def test_labels_must_be_an_antichain_of_the_hierarchy() -> None:
     assert "'soap'" not in mixed.findings[0].message
 
 
-@given(st.lists(st.sampled_from([label for label in FOOD.labels if label]), min_size=1, unique=True))
+@given(
+    st.lists(
+        st.sampled_from(sorted({label for path in FOOD.paths for label in path if label})), min_size=1, unique=True
+    )
+)
 def test_sharing_is_what_two_labels_have_in_common(labels: list[str]) -> None:
     def leaves(label: str) -> set[int]:
-        node = FOOD.node_index[label]
-        return {*range(FOOD.first[node], FOOD.stop[node])}
+        return {leaf for leaf, path in enumerate(FOOD.paths) if label in path}
 
     sharing = {label for label in labels if any(leaves(label) & leaves(other) for other in labels if other != label)}
     found = judged([[label] for label in labels], 1, 1, FOOD).findings
@@ -113,9 +116,9 @@ def test_sharing_is_what_two_labels_have_in_common(labels: list[str]) -> None:
 
 
 def test_labels_past_a_boundary() -> None:
-    bounded = FOOD.with_boundary(["dairy"])
+    bounded = Tree.of(FOOD.paths, ["dairy"])
     assert not judged([["dairy"]], 1, 1, bounded).findings
-    assert [finding.rule for finding in judged([["food"]], 1, 1, FOOD.with_boundary(1)).findings] == ["boundary"]
+    assert [finding.rule for finding in judged([["food"]], 1, 1, Tree.of(FOOD.paths, 1)).findings] == ["boundary"]
     assert not judged([["food"]], 1, 1, bounded).findings  # bread may have become food
 
 

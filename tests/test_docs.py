@@ -163,9 +163,9 @@ def made(kind: str) -> rf.Release:
 def test_every_file_of_a_release_is_documented(kind: str, tmp_path: Path) -> None:
     made(kind).save(tmp_path, "parquet", plots=kind == "global")
     described = quoted(section("What a run writes"))
-    for file in tmp_path.rglob("*"):
-        stem = "plots" if file.parent.name == "plots" else file.stem
-        assert stem in described, f"{file.relative_to(tmp_path)} is not in docs/specification.md"
+    for file in (*tmp_path.iterdir(), *(tmp_path / "public").rglob("*"), *(tmp_path / "private").rglob("*")):
+        name = "plots" if file.parent.name == "plots" else file.stem.removeprefix(".")
+        assert name in described, f"{file.relative_to(tmp_path)} is not in docs/specification.md"
 
 
 def test_every_kind_of_plan_is_documented_and_has_a_schema() -> None:

@@ -491,10 +491,11 @@ def test_evidence_of_groups_as_defined(case: Case, representation: str) -> None:
     sizes: Counter[tuple[str | None, ...]] = Counter()
     values: dict[tuple[str | None, ...], set[int]] = {}
     columns = [plan.columns[name] for name in census.names]
-    for combination, group, count_ in plan.entries:
-        sick = plan.combinations[combination][-1]
-        rows += [([column.covers[column.groups[group]] for column in columns], sick)] * count_
-        labels = tuple(column.labels[column.groups[group]] for column in columns)
+    for combination, group, count_ in (tuple(entry.values()) for entry in plan.entries.to_pylist()):
+        sick = plan.combinations.columns[-1][combination].as_py()
+        shown = [column.groups[group].as_py() for column in columns]
+        rows += [([c.covers[value].as_py() for c, value in zip(columns, shown, strict=True)], sick)] * count_
+        labels = tuple(column.labels[value] for column, value in zip(columns, shown, strict=True))
         sizes[labels] += count_
         values.setdefault(labels, set()).add(sick)
     assert sorted(released.sizes.tolist()) == sorted(sizes.values())

@@ -1,6 +1,9 @@
 """Typed releases: lists and ends say what the labels say."""
 
+import datetime as dt
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,9 @@ from tables import Case, cases, with_parts
 
 import ringfence as rf
 from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.sources import LABEL
+from ringfence.spec_tables import Attribute
+from ringfence.typed import typed_columns
 
 PEOPLE = pa.table({"age": [31, 32, 38, 39, None, 40], "town": ["Oslo"] * 3 + ["Voss"] * 3, "ill": list("abcdef")})
 
@@ -60,28 +66,73 @@ def test_typed_rows_cover_what_their_rows_are(case: Case, k: int, name: str) -> 
 
 
 def check_cell(row: dict[str, Any], name: str, value: Any, label: Any) -> None:
-    """What is typed covers the value; a list has what the label of a set names."""
-    if name not in row:
+    """What is typed covers the value, and each of its words is one of the label."""
+
+    def words(items: Iterable[Any]) -> list[str]:
+        return ["null" if item is None else f"{item:g}" if isinstance(item, float) else str(item) for item in items]
+
+    said = re.findall(r"[^][{}(), <>=]+", "null" if label is None else str(label))
+    if f"{name} low" in row:
         low, high = row[f"{name} low"], row[f"{name} high"]
-        assert (low is None) == (high is None)
-        assert low is None or isinstance(value, str) or low <= value <= high
-        assert value is not None or low is None
-    elif isinstance(row[name], list):
-        assert value in row[name]
-        if str(label).startswith("{"):
-            assert len(row[name]) == str(label).count(", ") + 1
+        assert low is None or low <= value
+        assert high is None or value <= high
+        assert {*words([low, high])} <= {*said, "null"}
+    if name not in row:
+        return
+    if isinstance(row[name], list):
+        assert words(row[name]) == said
+        assert value in row[name] or not str(label).startswith("{")
+    elif row[name] is None and label is not None:
+        assert label == "*" or str(label).startswith(("[", "<", ">="))
     else:
-        assert row[name] == value == label
+        assert row[name] == label, "a column without sets and ranges stays as it is"
 
 
-def test_types_are_those_of_the_original() -> None:
-    sets = rf.anonymize(PEOPLE, spec_of("set")).typed()
-    assert (
-        sets.schema.field("age").type == pa.list_(pa.int64()) or sets.schema.field("age").type.value_type == pa.int64()
-    )
-    ranges = rf.anonymize(PEOPLE, spec_of("range")).typed()
-    assert ranges.schema.field("age low").type == ranges.schema.field("age high").type == pa.int64()
-    assert ranges.column_names[:2] == ["age low", "age high"]
+@pytest.mark.parametrize(
+    ("attribute", "labels", "expected"),
+    [
+        ({"order": "numeric"}, ["[50, 99]", "7"], {"x low": [50, 7], "x high": [99, 7]}),
+        ({"order": "numeric"}, ["{1, 2.5, null}", None, "4"], {"x": [[1.0, 2.5, None], [None], [4.0]]}),
+        (
+            {"order": "numeric"},
+            ["{1, 9}", "[2, 5]", "{3, null}", "*"],
+            {"x": [[1, 9], None, [3, None], None], "x low": [1, 2, None, None], "x high": [9, 5, None, None]},
+        ),
+        (
+            {"hierarchy": {"intervals": [5], "bottom": 18, "top": 85}},
+            ["[20, 25)", "<18", ">=85", "30"],
+            {"x low": [20, None, 85, 30], "x high": [25, 18, None, 30]},
+        ),
+        (
+            {"hierarchy": {"dates": ["year"]}},
+            ["{2024-01-31, 2024-03-01}", "2023", "2022-05-05"],
+            {"x": [[dt.date(2024, 1, 31), dt.date(2024, 3, 1)], None, [dt.date(2022, 5, 5)]]},
+        ),
+        ({}, ['{a, "b, c", "null"}', "{01, 1}", "Europe"], {"x": [["a", "b, c", "null"], ["01", "1"], ["Europe"]]}),
+        ({"order": "numeric"}, ["[1, 9007199254740993.5]"], {"x low": ["1"], "x high": ["9007199254740993.5"]}),
+        ({"order": "numeric"}, ["[1, 9223372036854775807]"], {"x low": [1], "x high": [2**63 - 1]}),
+        ({}, ["{a,b}", "[a]", "{}", '{"a}', "a, b"], None),
+    ],
+    ids=str,
+)
+def test_labels_are_read_as_they_stand(
+    attribute: dict[str, Any], labels: list[str | None], expected: dict[str, Any] | None
+) -> None:
+    found = typed_columns({"x": labels}, {"x": Attribute(role="quasi", **attribute)})
+    if expected is None:
+        assert found == {}
+    else:
+        assert found["x"].drop(LABEL).to_pydict() == expected
+
+
+def test_what_lies_inside_a_range_is_not_told() -> None:
+    people = pa.table({"age": [50, 51, 52, 99], "town": ["Oslo"] * 4, "ill": list("abcd")})
+    spec = with_parts(spec_of("set", "hilbert"), privacy={"k": 4})
+    release = rf.anonymize(people, spec)
+    assert {*release.table["age"].to_pylist()} <= {"[50, 99]", "*"}
+    shown = str(release.typed().to_pylist())
+    assert "51" not in shown
+    assert "52" not in shown
 
 
 def test_parquet_comes_with_its_typed_form(tmp_path: Path) -> None:

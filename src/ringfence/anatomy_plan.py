@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from ringfence.census import Census, Longs, Sensitive
 from ringfence.groups import Groups
+from ringfence.kernels.secret import secret_key
 from ringfence.markup import paragraph
-from ringfence.plan import Label, SavedPlan
-from ringfence.sources import BUCKET, COUNT
+from ringfence.plan import Label, Occasion, SavedPlan
+from ringfence.sources import BUCKET, CODE, COUNT, RAW, SHARE
+from ringfence.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Copy, Draw, LookUp, Place, Step
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,23 @@ class AnatomyPlan(SavedPlan):
                 raise ValueError(f"the bucket {bucket} must have values of the attribute, each once")
         if self.masked or self.suppressed_rows:
             raise ValueError("an anatomy plan suppresses nothing")
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows: each gets a turn among those of its value, and by it a bucket."""
+        part = _attribute(self, occasion.census)
+        buckets, values = _pairs(self)
+        order = np.argsort(values, kind="stable")
+        counts = np.bincount(values, minlength=len(self.values))
+        turns = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
+        shares = {NUMBER: values[order], FIRST: turns, STOP: turns + 1, SHARE: buckets[order]}
+        codes = pa.table({RAW: part.raw, CODE: part.raw_leaves.astype(np.int64)})
+        steps: list[Step] = [Complete(self.complete), Place(), LookUp(codes, {part.name: RAW})]
+        drawn = Draw(CODE, pa.table(shares), secret_key("rows").hex())
+        return CarryOut([*steps, drawn, Copy(SHARE, BUCKET)], [], [BUCKET])
+
+    def beside(self, census: Census) -> pa.Table:
+        """Return the second table: how often each value is in each bucket, in an order that follows from itself."""
+        return _sensitive_table(self, census)
 
     @property
     def columns(self) -> Mapping[str, Any]:
@@ -85,35 +104,7 @@ def anatomy_plan(census: Census, groups: Groups, complete: Sequence[str], spec: 
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Deal:
-    """An anatomy plan as an engine carries it out: row number `turns[i]` of value `values[i]` goes to `buckets[i]`.
-
-    `raw` are the values of the column `name` as they were read, `codes` what value each is.
-    """
-
-    name: str
-    raw: pa.Array
-    codes: Longs
-    values: Longs
-    turns: Longs
-    buckets: Longs
-    complete: Sequence[str]
-
-
-def deal(plan: AnatomyPlan, census: Census) -> Deal:
-    """Return what an engine must do to the rows that `census` counted."""
-    part = _attribute(plan, census)
-    buckets, values = _pairs(plan)
-    order = np.argsort(values, kind="stable")
-    counts = np.bincount(values, minlength=len(plan.values))
-    turns = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
-    codes = part.raw_leaves.astype(np.int64)
-    return Deal(part.name, part.raw, codes, values[order], turns, buckets[order], plan.complete)
-
-
-def sensitive_table(plan: AnatomyPlan, census: Census) -> pa.Table:
-    """Return the second table: how often each value is in each bucket, in an order that follows from what it shows."""
+def _sensitive_table(plan: AnatomyPlan, census: Census) -> pa.Table:
     part = _attribute(plan, census)
     place = np.full(len(plan.values), -1)
     place[part.raw_leaves] = np.arange(len(part.raw))  # of several spellings of a number, one

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import ibis
     import pyarrow as pa
 
+    from ringfence.audit.rows import Origin
     from ringfence.audit.verify import Verdict
     from ringfence.draft import Draft
     from ringfence.engine import Engine
@@ -106,27 +107,25 @@ def _audited(
 ) -> Release:
     """Recode a source as `decide` says, and audit what came out."""
     from ringfence.audit.verify import verify
-    from ringfence.basket_rows import spread
     from ringfence.engine import Engine
     from ringfence.publish import check
     from ringfence.sources import as_arrow, like
+    from ringfence.values import canonical_table
 
-    original, traced = source if isinstance(source, str | Path) else as_arrow(source), None
+    held = None if isinstance(source, str | Path) else canonical_table(as_arrow(source), spec.data.missing_values)
+    original = source if held is None else held
     with Engine(spec.data) as engine:
-        if isinstance(original, str | Path) or spec.data.basket_id is not None:
-            rows, columns = _opened(engine, original, spec)
-            made = decide(engine, rows, _carried(columns, spec))
-            fetched = engine.fetch(spread(made.rows, spec, [*columns, *whose(spec)]))
-            table, traced = like(source, fetched.drop(whose(spec))), fetched if whose(spec) else None
+        if held is None or spec.data.basket_id is not None:
+            table, origin, made = _rewrite_rows(engine, source, original, spec, decide)
         else:
-            table, traced, made = _rewrite_in_memory(engine, source, original, spec, decide)
+            table, origin, made = _rewrite_in_memory(engine, source, held, spec, decide)
         diary("auditing the release")
         before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
         values = None if made.sensitive is None else engine.hold(made.sensitive)
-        known = None if traced is None else engine.hold(traced)
-        shown = engine.open(table, spec.data)
-        verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, traced=known)
+        shown = engine.open(table, spec.data, as_it_stands=True)
+        verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, origin=origin)
         check(verdict, made.decision, force=force)
+        traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))
     return Release(
         table,
         made.decision,
@@ -151,47 +150,87 @@ def whose(spec: Spec) -> list[str]:
     return [WHOSE] if spec.data.composite else [spec.data.entity]
 
 
+def marks(spec: Spec) -> list[str]:
+    """Return the column that goes with rows up to their audit and no further: which row each is, where it needs one."""
+    from ringfence.audit.rows import is_marked
+    from ringfence.sources import WHICH
+
+    return [WHICH] if is_marked(spec) else []
+
+
 def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Return the columns that rows are rewritten with: those that are published, and whose they are."""
-    return [*(name for name in columns if name != spec.data.basket_id), *whose(spec)]
+    """Return the columns that rows are rewritten with: those that are published, whose and which they are."""
+    return [*(name for name in columns if name != spec.data.basket_id), *whose(spec), *marks(spec)]
 
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
-    """Return the rows of a source, of a long table one a basket, and the columns that are published."""
+    """Return the rows of a source, of a long table one a basket, with marks; and the columns that are published."""
     from ringfence.basket_rows import gather
     from ringfence.columns import check_columns
 
     rows = engine.open(source, spec.data)
     columns = check_columns(rows.columns, spec)
-    return gather(engine, rows, spec, columns), columns
+    rows = gather(engine, rows, spec, columns)
+    return engine.marked(rows) if marks(spec) else rows, columns
+
+
+def _made(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> "tuple[Made, Origin, ibis.Table]":
+    """Return what is made of the rows of a source, where they come from, and what is to be published of them.
+
+    Which rows go where may be left to chance: where rows have marks, it is drawn here, once for all that follows.
+    """
+    from ringfence.audit.rows import Origin
+    from ringfence.basket_rows import spread
+
+    rows, columns = _opened(engine, source, spec)
+    made = decide(engine, rows, _carried(columns, spec))
+    hidden = [*whose(spec), *marks(spec)]
+    if not hidden:
+        return made, Origin(rows), made.rows
+    kept = engine.keep(made.rows)
+    return made, Origin(rows, kept), spread(engine, kept.drop(*hidden), spec, columns)
+
+
+def _rewrite_rows(
+    engine: "Engine", source: Any, original: Any, spec: Spec, decide: Decider
+) -> "tuple[Any, Origin, Made]":
+    """Recode a file, or a long table, where the engine has it; return the release as a table of the source's kind."""
+    from ringfence.sources import like
+
+    made, origin, published = _made(engine, original, spec, decide)
+    return like(source, engine.fetch(published)), origin, made
 
 
 def _rewrite_in_memory(
     engine: "Engine", source: Any, table: "pa.Table", spec: Spec, decide: Decider
-) -> "tuple[Any, pa.Table | None, Made]":
+) -> "tuple[Any, Origin, Made]":
     """Recode a caller's table: the engine sees the columns it needs, the others stay what they are.
 
-    Returned with it, where k counts people: the same as an Arrow table, with whose its rows are.
+    The mark of a row is its place.
     """
     import numpy as np
     import pyarrow as pa
 
+    from ringfence.audit.rows import Origin
     from ringfence.census import counted_columns
     from ringfence.columns import check_columns
-    from ringfence.sources import POSITION, as_arrow, assemble
+    from ringfence.sources import WHICH, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
-    needed = table.select(looked_at).append_column(POSITION, pa.array(np.arange(table.num_rows)))
+    marked = table.append_column(WHICH, pa.array(np.arange(table.num_rows)))
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
-    made = decide(engine, engine.hold(needed), [POSITION, *spec.of_role("quasi", "items"), *pseudonym, *whose(spec)])
-    fetched = engine.fetch(made.rows.select(POSITION, *made.changed, *whose(spec)))
-    positions = fetched[POSITION].to_numpy()
+    carried = [WHICH, *spec.of_role("quasi", "sensitive", "items"), *pseudonym, *whose(spec)]
+    made = decide(engine, engine.hold(marked.select([*looked_at, WHICH])), carried)
+    fetched = engine.fetch(made.rows.select(WHICH, *made.changed, *whose(spec)))
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    released, traced = assemble(kind, table, columns, positions, fetched.select(made.changed)), None
-    for name in whose(spec):
-        traced = as_arrow(released).append_column(name, fetched[name])
-    return released, traced, made
+    released = assemble(kind, table, columns, fetched[WHICH].to_numpy(), fetched.select(made.changed))
+    if not whose(spec) and not marks(spec):
+        return released, Origin(engine.hold(table)), made
+    traced = as_arrow(released)
+    for name in (*whose(spec), WHICH):
+        traced = traced.append_column(name, fetched[name])
+    return released, Origin(engine.hold(marked), engine.hold(traced)), made
 
 
 def run(
@@ -210,31 +249,29 @@ def run(
     release's `table` is its path (and `sensitive`, where there are two tables, that of the second). `attacks` are
     carried out on the file, and shown in the report.
     """
-    from ringfence.basket_rows import spread
     from ringfence.engine import Engine
-    from ringfence.publish import beside, publish
+    from ringfence.folder import new_version
+    from ringfence.manifest import beside
+    from ringfence.publish import publish
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source, wanted = _located(None, spec), _named(attacks)
     beside_original = _needs_original(spec, wanted)
-    with Engine(spec.data) as engine:
-        rows, columns = _opened(engine, source, spec)
-        made = searcher(spec, diary)(engine, rows, _carried(columns, spec))
-        # Which rows go where may be left to chance: what is traced must be what is written.
-        traced = engine.keep(made.rows) if whose(spec) else None
+    with new_version(Path(folder)) as version, Engine(spec.data, scratch=version.scratch) as engine:
+        made, origin, published = _made(engine, source, spec, searcher(spec, diary))
         diary("writing and auditing the release")
         path, verdict = publish(
             engine,
-            spread(made.rows, spec, columns) if traced is None else traced.drop(*whose(spec)),
+            published,
             made.decision,
             spec,
             made.census,
-            Path(folder),
+            version,
             file_format=_format_of(source, spec),
             original=engine.open(source, spec.data) if beside_original else None,
             attacks=wanted,
-            traced=traced,
+            origin=origin,
             force=force,
             log=diary.lines,
             report=report,
@@ -242,7 +279,7 @@ def run(
             baskets=made.baskets,
             sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
         )
-        people = None if traced is None else engine.fetch(traced)
+        traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))
     return Release(
         path,
         made.decision,
@@ -252,7 +289,7 @@ def run(
         tuple(diary.lines),
         made.baskets,
         original=source if beside_original else None,
-        traced=people,
+        traced=traced,
         sensitive=None if made.sensitive is None else beside(path),
         attacks=wanted,
     )
@@ -272,13 +309,14 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.engine import Engine
     from ringfence.publish import write_audited
+    from ringfence.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
     with Engine(release.spec.data) as engine:
         data = release.spec.data
         write_audited(
             engine,
-            engine.open(release.table, data),
+            engine.hold(as_arrow(release.table)),
             release.decision,
             release.spec,
             target,
@@ -349,19 +387,20 @@ def audit(
     """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
-    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, the file's hash
-    must be the manifest's. With the `original`, a path or a table, the release is also traced back to it: no row may be
-    made up, none past its boundary, and rows suppressed are counted. A release of the method `ring` cannot be judged
-    without it, and neither can k where it counts people (`data.entity`): see `Verdict.unjudged`. With a table of the
-    `population` that the rows come from, `verdict.risk` has what a journalist gets, and k-map and presence are judged.
-    `corrupted` asks what is left to guess for an adversary who knows whose that many rows are. `attacks` are carried
-    out with the original at hand: "all", or some of linkage, homogeneity, background, minimality, corruption, items,
-    and intersection with an `other` release of the same table. A release of the method `anatomy` is two tables:
-    `sensitive` is the second, by default the file of that name beside the first.
+    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, all that it says
+    of the release must be so, and the files that it lists must be those it speaks of. With the `original`, a path or a
+    table, the release is also traced back to it: no row may be made up, none past its boundary, and rows suppressed
+    are counted. A release of the method `ring` cannot be judged without it, and neither can k where it counts people
+    (`data.entity`): see `Verdict.unjudged`. With a table of the `population` that the rows come from, `verdict.risk`
+    has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to guess for an
+    adversary who knows whose that many rows are. `attacks` are carried out with the original at hand: "all", or some
+    of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other` release of the
+    same table. A release of the method `anatomy` is two tables: `sensitive` is the second, by default the file of that
+    name beside the first.
     """
     from ringfence.audit.verify import verify
     from ringfence.engine import Engine, as_released
-    from ringfence.publish import beside, with_manifest
+    from ringfence.manifest import beside, with_manifest
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
@@ -371,17 +410,17 @@ def audit(
         wanted = _named(attacks)
 
         def judged(data: Data) -> "Verdict":
-            rows = engine.open(table, data)
+            rows = engine.open(table, data, as_it_stands=True)
             return verify(
                 engine,
                 rows,
                 spec,
                 before,
                 population=everyone,
-                other=None if other is None else engine.open(other, data),
+                other=None if other is None else engine.open(other, data, as_it_stands=True),
                 corrupted=corrupted,
                 attacks=wanted,
-                values=None if sensitive is None else engine.open(sensitive, data),
+                values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
             )
 
         if not isinstance(table, str | Path):
@@ -392,7 +431,7 @@ def audit(
             if as_released(spec.data) == spec.data:
                 raise
             verdict = judged(spec.data)
-    return with_manifest(verdict, Path(table))
+        return with_manifest(engine, verdict, Path(table), spec)
 
 
 def _located(source: Any, spec: Spec) -> Any:

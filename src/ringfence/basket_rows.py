@@ -10,11 +10,11 @@ import ibis
 import pyarrow as pa
 
 from ringfence.columns import require_columns
-from ringfence.engine import Engine, numbered
+from ringfence.engine import Engine
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.item_columns import ITEMS, item_lists
-from ringfence.sources import LABEL, RAW
 from ringfence.spec import Spec
+from ringfence.steps import numbered
 
 
 def gather(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
@@ -52,7 +52,7 @@ def _size(engine: Engine, rows: ibis.Table) -> int:
     return int(engine.fetch(rows.aggregate(rows.count().name("rows")))["rows"][0].as_py())
 
 
-def spread(rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
+def spread(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
     """Return one row an item where the source has that: `columns`, with a number drawn at random for each basket.
 
     Rows stand by these numbers, then by label, so that their order tells nothing.
@@ -60,15 +60,8 @@ def spread(rows: ibis.Table, spec: Spec, columns: Sequence[str]) -> ibis.Table:
     basket, name = spec.data.basket_id, spec.items
     if basket is None or name is None:
         return rows
-    single = numbered(rows, basket).unnest(name, keep_empty=True)
+    single = numbered(engine, rows, basket).unnest(name, keep_empty=True)
     return single.select(*columns).order_by([basket, name])
-
-
-def relabel(engine: Engine, rows: ibis.Table, name: str, raw: pa.Array, published: pa.Array) -> ibis.Table:
-    """Return rows in random order, each basket replaced by what it is published as."""
-    lookup = engine.hold(pa.table({RAW: raw, LABEL: published}))
-    joined = rows.left_join(lookup, [rows[name].identical_to(lookup[RAW])])
-    return engine.shuffle(joined.drop(name).rename({name: LABEL}), rows.columns)
 
 
 def fetch_baskets(engine: Engine, rows: ibis.Table, spec: Spec) -> pa.ListArray:

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ringfence.errors import DataError, SpecError, listed, nearest
 from ringfence.hierarchy import MISSING, ROOT, Hierarchy, Tree
@@ -197,12 +198,35 @@ def _from_data(name: str, paths: Sequence[Sequence[str]], missing: bool) -> Hier
 
 
 def text(value: Any) -> str:
-    """Return a value as text: whole floats without a fraction, since missing values turn integers into floats."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    r"""Return a value as text files have it: a label looks the same whether its column is generalized or not.
+
+    Whole floats have no fraction, since missing values turn integers into floats. Times have no needless zeros, bytes
+    that are no letters are written in hexadecimals, and a duration is told in hours, minutes and seconds.
+
+    >>> text(3.0), text(dt.time(12, 30, 0, 500_000)), text(b"a\xff"), text(pa.MonthDayNano([0, 0, 5 * 10**9]))
+    ('3', '12:30:00.5', 'a\\xFF', '00:00:05')
+    """
+    shown = str(value)
+    match value:
+        case bool():
+            shown = shown.lower()
+        case float() if value.is_integer():
+            shown = str(int(value))
+        case bytes():
+            shown = "".join(chr(c) if 32 <= c < 127 and chr(c) not in "'\"\\" else f"\\x{c:02X}" for c in value)
+        case pa.MonthDayNano() if value[0] == value[1] == 0:
+            shown = _duration(value[2])
+        case dt.datetime() | dt.time():
+            clock, dot, fraction = shown.partition(".")
+            shown = clock + (dot + fraction).rstrip("0").rstrip(".")
+    return shown
+
+
+def _duration(nanoseconds: int) -> str:
+    seconds, rest = divmod(abs(nanoseconds), 10**9)
+    fraction = f".{rest:09}".rstrip("0").rstrip(".")
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{'-' * (nanoseconds < 0)}{clock}{fraction}"
 
 
 def label(key: Key) -> str:

@@ -263,14 +263,10 @@ def _refuse_changing(spec: Spec, codes: Mapping[str, Ints], entity: str) -> None
 def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:
     """Return which of its distinct values each row of a column has, and these."""
     flat = column.combine_chunks()
-    if pa.types.is_dictionary(flat.type):
-        flat = flat.cast(flat.type.value_type)
     if pa.types.is_nested(flat.type):
         raise DataError(
             f"column {name!r} holds {flat.type}, which has no labels; allowed: text, numbers, dates, truth values"
         )
-    if pa.types.is_floating(flat.type):
-        flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)  # a number that is none is missing
     encoded = flat.dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
 

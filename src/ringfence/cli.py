@@ -296,7 +296,7 @@ def _progress(quiet: bool) -> Iterator[Listener | None]:
 
 
 def _release_json(release: Release) -> dict[str, Any]:
-    from ringfence.publish import search_figures
+    from ringfence.manifest import search_figures
 
     return {
         "release": str(release.table),
@@ -323,7 +323,7 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
 
 def _show_release(release: Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
-    from ringfence.publish import COUNTED
+    from ringfence.manifest import COUNTED
 
     rows = [("attribute", "recoding", "labels", "for example")]
     columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}

@@ -12,27 +12,20 @@ from secrets import token_hex
 from typing import Any, Self
 
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ringfence.anatomy_plan import Deal
 from ringfence.errors import DataError, EngineError, SpecError, listed
-from ringfence.group_plan import COMBINATION, FIRST, GROUP, STOP, Regrouping
 from ringfence.item_columns import BASKET_FILES, read_basket_file
-from ringfence.plan import Relabel, Rewrite
 from ringfence.sources import (
     BUCKET,
-    CODE,
     COUNT,
-    FAILING,
-    KEY,
     LABEL,
     PLACE,
-    RAW,
     ROWS,
     SHARE,
-    TURN,
+    WHICH,
     WHOSE,
     as_arrow,
     csv_columns,
@@ -41,26 +34,40 @@ from ringfence.sources import (
     refuse_odd_names,
 )
 from ringfence.spec import Data
+from ringfence.staging import spilling
+from ringfence.steps import with_columns
+from ringfence.values import canonical_rows, canonical_table, for_engine, missing_words
 
-__all__ = ["BUCKET", "COUNT", "ROWS", "WHOSE", "Engine", "as_released", "numbered"]
+__all__ = ["BUCKET", "COUNT", "HIGH", "LOW", "ROWS", "WHICH", "WHOSE", "Engine", "as_released"]
 
-MASK = "*"
+HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
+"""Columns of tallies: the sums of the two halves of digests."""
 
 
 class Engine:
-    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with."""
+    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
 
-    def __init__(self, data: Data) -> None:
+    What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
+    temporary folders, which is gone in the end.
+    """
+
+    def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
+        self._cleanup = contextlib.ExitStack()
+        self._scratch = self._cleanup.enter_context(spilling()) if scratch is None else scratch
         self._ibis = ibis.duckdb.connect()
         self._duckdb = self._ibis.con
-        self._cleanup = contextlib.ExitStack()
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
-        self._text_files = "the text file"
+        self._text_files: dict[str, str] = {}
         self._frugal = data.memory_limit is not None
+        self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
-            with _saying("data.memory_limit", SpecError):
-                self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
+            try:
+                with _saying("data.memory_limit", SpecError):
+                    self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
+            except SpecError:
+                self.__exit__()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -69,31 +76,68 @@ class Engine:
         self._duckdb.close()
         self._cleanup.close()
 
-    def open(self, source: Any, data: Data) -> ibis.Table:
+    def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source: the path of a file, or any object that holds a table.
 
-        Text files are read as text, with `data.missing_values` as missing. Numbers that are none (NaN) are missing too.
+        Text files are read as text. This is the door: what counts as one value looks the same from here on (`values`).
+        A release is opened `as_it_stands`, since a reader tells its cells apart by what they look like.
         """
         if isinstance(source, str | Path):
-            return _nan_is_missing(self._open_file(Path(source), data))
-        return self.hold(as_arrow(source))
+            return self._open_file(Path(source), data, as_it_stands)
+        table = as_arrow(source)
+        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
 
     def hold(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a table that is known to be sound."""
-        return _nan_is_missing(self._register(_without_zones(table)))
+        """Return the rows of a table that has come through the door before."""
+        return self._register(for_engine(table))
 
-    def _open_file(self, path: Path, data: Data) -> ibis.Table:
+    def hold_labels(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a small table, its texts as enumerations: one or two bytes each when rows are shuffled."""
+        given, name = self.hold(table).get_name(), self._name()
+        columns = []
+        for place, field in enumerate(table.schema):
+            column = _quoted(field.name)
+            if pa.types.is_string(field.type) and field.name == LABEL:
+                kind = _quoted(f"{name} labels {place}")
+                self._duckdb.execute(
+                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {_quoted(given)} ORDER BY 1)"
+                )
+                column = f"{column}::{kind} AS {column}"
+            columns.append(column)
+        self._duckdb.execute(f"CREATE TEMP TABLE {_quoted(name)} AS SELECT {', '.join(columns)} FROM {_quoted(given)}")
+        return self._ibis.table(name)
+
+    def placed(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a number each, in the order in which they come."""
+        return rows.mutate(ibis.row_number().over().name(PLACE))
+
+    def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
+        """Return a random number for each number, never the same twice: its hash with a secret of 128 bits or more.
+
+        The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
+        from the order of a release which row is whose.
+        """
+        return md5_number(ibis.literal(secret) + number.cast("string"))
+
+    def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
+        """Return whether two cells are the same; where cells may be missing, missing ones are."""
+        return left.identical_to(right) if nullable else left == right
+
+    def as_text(self, column: ibis.Value) -> ibis.Value:
+        """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
+        return _as_text(column)
+
+    def _open_file(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
         if not path.is_file():
             raise DataError(f"there is no file {str(path)!r}")
         match path.suffix.lower():
             case ".csv" | ".tsv" | ".txt":
-                return self._open_csv(path, data)
+                return self._open_csv(path, data, as_it_stands)
             case ".parquet" | ".pq":
-                refuse_odd_names(_parquet_columns(path))
-                with _saying(f"cannot read {str(path)!r}", DataError):
-                    return self._view(f"SELECT * FROM read_parquet({_path(path)}, hive_partitioning = false)")
+                rows = self._open_parquet(path)
+                return rows if as_it_stands else canonical_rows(rows, data.missing_values)
             case ".arrow" | ".feather" | ".ipc":
-                return self._register(as_arrow(read_ipc(path)))
+                return self.open(read_ipc(path), data, as_it_stands=as_it_stands)
             case suffix if suffix in BASKET_FILES:
                 return self._register(read_basket_file(path, data.encoding))
         raise SpecError(
@@ -101,9 +145,20 @@ class Engine:
             " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
         )
 
-    def _open_csv(self, path: Path, data: Data) -> ibis.Table:
-        self._text_files = repr(str(path))
-        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding))
+    def _open_parquet(self, path: Path) -> ibis.Table:
+        """Return the rows of a Parquet file, times as clocks in the zone show them that the file names."""
+        schema = _parquet_schema(path)
+        refuse_odd_names(schema.names)
+        zones = {field.name: field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz}
+        shown = [f"timezone({_literal(zone)}, {_quoted(name)}) AS {_quoted(name)}" for name, zone in zones.items()]
+        replaced = f" REPLACE ({', '.join(shown)})" if shown else ""
+        with _saying(f"cannot read {str(path)!r}", DataError):
+            return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
+
+    def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
+        shown = repr(str(path))
+        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding, self._scratch))
+        self._text_files[str(path)] = shown
         columns = csv_columns(path, data)
         options = {
             "delim": _literal(data.delimiter),
@@ -112,7 +167,8 @@ class Engine:
             "header": "true",
             "auto_detect": "false",
             "hive_partitioning": "false",
-            "nullstr": f"[{', '.join(_literal(word) for word in dict.fromkeys(['', *data.missing_values]))}]",
+            "nullstr": f"[{', '.join(map(_literal, missing_words(() if as_it_stands else data.missing_values)))}]",
+            "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns) + "}",
         }
         settings = ", ".join(f"{key} = {value}" for key, value in options.items())
@@ -134,6 +190,32 @@ class Engine:
                 .rename_columns([*columns, ROWS])
             )
 
+    def size(self, rows: ibis.Table) -> int:
+        """Return how many rows there are."""
+        return int(self.fetch(rows.aggregate(rows.count().name(ROWS)))[ROWS][0].as_py())
+
+    def tally(self, rows: ibis.Table, columns: Sequence[str], digested: Sequence[str], key: str) -> pa.Table:
+        """Count combinations of `columns`, and add up for each the digests of the cells that its rows have elsewhere.
+
+        Digests have 64 bits under a key; their halves are added up apart, so that no sum overflows. Cells are compared
+        as text files have them.
+        """
+        high = low = rows.count() * 0
+        if digested:
+            whole = digest(_cells(rows, digested, key))
+            high, low = ((part.cast("int64")).sum() for part in (whole >> 32, whole & 0xFFFFFFFF))
+        grouped = rows.group_by(list(columns)) if columns else rows
+        with self._reading():
+            return self._fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+
+    def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
+        """Return the digest of some cells of each row, in a column of the given name."""
+        return rows.select(digest(_cells(rows, columns, key)).name(name))
+
+    def marked(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
+        return with_columns(rows, {WHICH: digest(_cells(rows, rows.columns, token_hex(16)))})
+
     def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
         alike, and memory is not to be spared."""
@@ -154,124 +236,25 @@ class Engine:
         first = found[PLACE][0].as_py()
         return found[ROWS][0].as_py(), 0 if first is None else first + 1
 
-    def recode(self, rows: ibis.Table, plan: Rewrite, columns: Sequence[str]) -> ibis.Table:
-        """Return the release: `columns` of the rows, recoded and suppressed as the plan says, in random order.
-
-        Each relabelled column is joined with its small table of labels. Suppressed classes are those whose published
-        labels are on the plan's list. Where rows of a person stay together, whose they are becomes a number drawn at
-        random, and `WHOSE` may be one of the columns: whose they truly are.
-        """
-        if plan.together is not None:
-            gone = self._register(pa.table({RAW: plan.together.gone}))
-            rows = rows.anti_join(gone, [rows[plan.together.entity] == gone[RAW]])
-            rows = _with(rows, {WHOSE: rows[plan.together.entity]})
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        for name, values in plan.unknown.items():
-            strange = rows[name].isin(values.drop_null().to_pylist())
-            rows = rows.filter(~(strange.fill_null(False) | (rows[name].isnull() & bool(values.null_count))))
-        for name, relabel in plan.relabels.items():
-            if relabel.everything is not None:
-                rows = _with(rows, {name: ibis.literal(relabel.everything)})
-            else:
-                rows = self._relabel(rows, name, relabel)
-        if plan.together is not None:
-            rows = _pseudonymous(rows, plan.together.entity)
-        return _shuffled(self._suppress(rows.select(*columns), plan))
-
-    def regroup(self, rows: ibis.Table, plan: Regrouping, columns: Sequence[str]) -> ibis.Table:
-        """Return the release: `columns` of the rows, in the groups and under the labels that the plan says, in random
-        order.
-
-        Every row gets the number of its combination, and within it a random place; from the place follows its group.
-        Rows with a place beyond all groups are suppressed.
-        """
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        rows = rows.mutate(ibis.row_number().over().name(PLACE))
-        for name, (raw, codes) in plan.codes.items():
-            lookup = self._register(pa.table({RAW: raw, f"{name} {CODE}": codes}))
-            same = rows[name].identical_to(lookup[RAW]) if raw.null_count else rows[name] == lookup[RAW]
-            rows = rows.inner_join(lookup, [same]).drop(RAW)
-        keys = self._register(plan.combinations.rename_columns([f"{n} {KEY}" for n in plan.combinations.column_names]))
-        rows = rows.inner_join(keys, [rows[f"{name} {CODE}"] == keys[f"{name} {KEY}"] for name in plan.codes])
-        combination = rows[f"{COMBINATION} {KEY}"]
-        turn = ibis.row_number().over(group_by=combination, order_by=_by_chance(rows[PLACE]))
-        rows = rows.mutate(turn.name(TURN))
-        shares = self._register(plan.shares.rename_columns([f"{n} {SHARE}" for n in plan.shares.column_names]))
-        rows = rows.inner_join(
-            shares,
-            [
-                rows[f"{COMBINATION} {KEY}"] == shares[f"{COMBINATION} {SHARE}"],
-                rows[TURN] >= shares[f"{FIRST} {SHARE}"],
-                rows[TURN] < shares[f"{STOP} {SHARE}"],
-            ],
-        )
-        labels = self._register(plan.labels.rename_columns([f"{n} {LABEL}" for n in plan.labels.column_names]))
-        rows = rows.inner_join(labels, [rows[f"{GROUP} {SHARE}"] == labels[f"{GROUP} {LABEL}"]])
-        published = [name for name in plan.labels.column_names if name != GROUP]
-        rows = _with(rows, {name: rows[f"{name} {LABEL}"] for name in published if name in columns})
-        return _shuffled(rows.select(*columns))
-
-    def deal(self, rows: ibis.Table, plan: Deal, columns: Sequence[str]) -> ibis.Table:
-        """Return `columns` of the rows, one of them the bucket that the plan says, in random order.
-
-        Every row gets a random place among those of its sensitive value; from the place follows its bucket.
-        """
-        for name in plan.complete:
-            rows = rows.filter(rows[name].notnull())
-        rows = rows.mutate(ibis.row_number().over().name(PLACE))
-        lookup = self._register(pa.table({RAW: plan.raw, CODE: plan.codes}))
-        same = rows[plan.name].identical_to(lookup[RAW]) if plan.raw.null_count else rows[plan.name] == lookup[RAW]
-        rows = rows.inner_join(lookup, [same]).drop(RAW)
-        turn = ibis.row_number().over(group_by=rows[CODE], order_by=_by_chance(rows[PLACE]))
-        rows = rows.mutate(turn.name(TURN))
-        homes = self._register(pa.table({KEY: plan.values, SHARE: plan.turns, BUCKET: plan.buckets}))
-        rows = rows.inner_join(homes, [rows[CODE] == homes[KEY], rows[TURN] == homes[SHARE]])
-        return _shuffled(rows.select(*columns))
-
-    def shuffle(self, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
-        """Return some columns of the rows as they are, in random order."""
-        return _shuffled(rows.select(*columns))
-
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
-        """Return rows with each column of labels replaced by what a table says of them, in random order."""
+        """Return rows with each column of labels replaced by what a table says of them."""
         names = list(rows.columns)
         for name, table in columns.items():
             news = [new for new in table.column_names if new != LABEL]
             key, apart = f"{name} {LABEL}", [f"{new} {SHARE}" for new in news]
             lookup = self._register(table.select([LABEL, *news]).rename_columns([key, *apart]))
             rows = rows.left_join(lookup, [rows[name].identical_to(lookup[key])]).drop(name, key)
-            rows = _with(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
+            rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
-        return _shuffled(rows.select(*names))
+        return rows.select(*names)
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()
         with self._reading():
-            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {self._ibis.compile(rows)}')
+            query = self._plain_text(self._ibis.compile(rows))
+            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         return self._ibis.table(name)
-
-    def _relabel(self, rows: ibis.Table, name: str, relabel: Relabel) -> ibis.Table:
-        lookup = self._lookup(pa.table({RAW: relabel.raw, LABEL: relabel.published}))
-        same = rows[name].identical_to(lookup[RAW]) if relabel.raw.null_count else rows[name] == lookup[RAW]
-        joined = rows.left_join(lookup, [same])
-        return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
-
-    def _suppress(self, rows: ibis.Table, plan: Rewrite) -> ibis.Table:
-        if plan.suppressed.num_rows == 0:
-            return rows
-        names = plan.suppressed.column_names
-        table = plan.suppressed.rename_columns([f"{name} {FAILING}" for name in names])
-        failing = self._register(table.append_column(FAILING, pa.array([True] * table.num_rows)))
-        same = [rows[name].identical_to(failing[f"{name} {FAILING}"]) for name in names]
-        if not plan.masked:
-            return rows.anti_join(failing, same)
-        joined = rows.left_join(failing, same)
-        fails = joined[FAILING].notnull()
-        mask = {name: ibis.ifelse(fails, MASK, _as_text(joined[name])) for name in names}
-        return _with(joined, mask).select(*rows.columns)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
@@ -293,7 +276,17 @@ class Engine:
             rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
         with self._reading(f"cannot write {str(path)!r}"):
-            self._duckdb.execute(f"COPY ({self._ibis.compile(rows)}) TO {_literal(str(path))} ({options})")
+            query = self._plain_text(self._ibis.compile(rows))
+            self._duckdb.execute(f"COPY ({query}) TO {_literal(str(path))} ({options})")
+
+    def _plain_text(self, query: str) -> str:
+        """Return a query with enumerations as text: a Parquet file has the dictionary of all that a column could be,
+        and its statistics, also of labels that no row is left with. To Ibis they are text already."""
+        found = self._duckdb.sql(query)
+        plain = {name: _without_enumerations(kind) for name, kind in zip(found.columns, found.types, strict=True)}
+        changed = [name for name, kind in zip(found.columns, found.types, strict=True) if plain[name] != str(kind)]
+        casts = [f"CAST({_quoted(name)} AS {plain[name]}) AS {_quoted(name)}" for name in changed]
+        return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
 
     @contextlib.contextmanager
     def _reading(self, otherwise: str = "the engine failed") -> Iterator[None]:
@@ -304,8 +297,13 @@ class Engine:
             yield
         except duckdb.Error as error:
             if "CSV" in str(error) or "unicode" in str(error).lower():
-                raise DataError(f"cannot read {self._text_files}: {_first_sentence(str(error))}") from error
+                raise DataError(f"cannot read {self._blamed(str(error))}: {_first_sentence(str(error))}") from error
             raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
+
+    def _blamed(self, message: str) -> str:
+        """Return the text file that a message names, as the caller called it; else those that there are."""
+        named = [shown for path, shown in self._text_files.items() if path in message]
+        return listed(named or self._text_files.values()) if self._text_files else "the text file"
 
     def _name(self) -> str:
         self._tables += 1
@@ -323,17 +321,17 @@ class Engine:
             self._held[name] = table
             return self._ibis.table(name)
 
-    def _lookup(self, table: pa.Table) -> ibis.Table:
-        """Store a small table with its text labels as an enumeration: one or two bytes a row when rows are shuffled."""
-        given, name = self._register(table).get_name(), self._name()
-        column = f'"{LABEL}"'
-        if pa.types.is_string(table.schema.field(LABEL).type):
-            self._duckdb.execute(
-                f'CREATE TYPE "{name} labels" AS ENUM (SELECT DISTINCT {column} FROM "{given}" ORDER BY 1)'
-            )
-            column = f'{column}::"{name} labels" AS {column}'
-        self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS SELECT "{RAW}", {column} FROM "{given}"')
-        return self._ibis.table(name)
+
+_ENUMERATION = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+
+
+def _without_enumerations(kind: object) -> str:
+    """Return a type of DuckDB with text in the place of enumerations, also inside lists and the like.
+
+    >>> _without_enumerations("STRUCT(a ENUM('it''s (b)', 'c')[], d INTEGER)")
+    'STRUCT(a VARCHAR[], d INTEGER)'
+    """
+    return _ENUMERATION.sub("VARCHAR", str(kind))
 
 
 @ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
@@ -341,38 +339,15 @@ def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
     """The hash of a text as a number, by DuckDB."""
 
 
-def _by_chance(number: ibis.Value) -> ibis.Value:
-    """Return a random number for each number, never the same twice: its hash with a secret of 128 bits.
-
-    The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
-    from the order of a release which row is whose.
-    """
-    return md5_number(ibis.literal(token_hex(16)) + number.cast("string"))
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def digest(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A number of 64 bits for some cells, by DuckDB."""
 
 
-def numbered(rows: ibis.Table, name: str) -> ibis.Table:
-    """Return rows with a column that numbers them from 1 on, in a random order."""
-    placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    number = ibis.row_number().over(order_by=_by_chance(placed[PLACE])) + 1
-    return placed.mutate(number.name(name)).drop(PLACE)
-
-
-def _pseudonymous(rows: ibis.Table, name: str) -> ibis.Table:
-    """Return rows with a number drawn at random for each value of a column, in its place."""
-    people = numbered(rows.select(rows[name].name(RAW)).distinct(), LABEL)
-    joined = rows.inner_join(people, [rows[name] == people[RAW]])
-    return _with(joined.drop(name), {name: joined[LABEL]}).select(*rows.columns)
-
-
-def _shuffled(rows: ibis.Table) -> ibis.Table:
-    """Return rows in a random order: that of the input must not show."""
-    placed = rows.mutate(ibis.row_number().over().name(PLACE))
-    return placed.order_by(_by_chance(placed[PLACE])).drop(PLACE)
-
-
-def _with(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
-    """Return rows with some columns added or replaced, whatever they are called."""
-    return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
+def _cells(rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
+    """Return some cells of a row as texts, by their place, after a key."""
+    texts = {f"cell {place}": _as_text(rows[name]) for place, name in enumerate(columns)}
+    return ibis.struct({"key": ibis.literal(key), **texts})
 
 
 def _is_field(value: ops.Value, name: str) -> bool:
@@ -384,21 +359,19 @@ def _compares_alike(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
 
 
-def _nan_is_missing(rows: ibis.Table) -> ibis.Table:
-    floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
-    return _with(rows, {name: ibis.ifelse(rows[name].isnan(), None, rows[name]) for name in floats})
-
-
 def _floats_as_text(rows: ibis.Table) -> ibis.Table:
-    return _with(rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()})
+    return with_columns(
+        rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()}
+    )
 
 
 def _as_text(column: ibis.Value) -> ibis.Value:
     """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats."""
     if not column.type().is_floating():
         return column.cast("string")
-    whole = (column == column.floor()) & (column.abs() < 2**53)
-    return ibis.ifelse(whole, column.cast("int64").cast("string"), column.cast("string"))
+    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
+    same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
+    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
 
 
 def as_released(data: Data) -> Data:
@@ -407,21 +380,13 @@ def as_released(data: Data) -> Data:
     return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
 
 
-def _parquet_columns(path: Path) -> list[str]:
+def _parquet_schema(path: Path) -> pa.Schema:
     import pyarrow.parquet
 
     try:
-        return list(pyarrow.parquet.read_schema(path).names)
+        return pyarrow.parquet.read_schema(path)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"cannot read {str(path)!r} as a Parquet file: {str(error).splitlines()[0]}") from error
-
-
-def _without_zones(table: pa.Table) -> pa.Table:
-    """Return a table with times as their own zones show them: the engine would turn them to another zone."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            table = table.set_column(place, field.name, pc.local_timestamp(table[field.name]))
-    return table
 
 
 def _kinds(table: pa.Table) -> str:
@@ -431,6 +396,10 @@ def _kinds(table: pa.Table) -> str:
 def _path(path: Path) -> str:
     """Return a path as the engine reads it: with what it would take for a pattern between brackets."""
     return _literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _literal(text: str) -> str:

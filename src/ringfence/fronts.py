@@ -14,8 +14,8 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import EngineError
 from ringfence.spec import Spec
+from ringfence.staging import write_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,14 +65,7 @@ class Saved(ABC):
             "frontier.png": picture.png(),
             "frontier.html": picture.html().encode(),
         }
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, content in files.items():
-                (folder / f".{name}.unfinished").write_bytes(content)
-            for name in files:
-                (folder / f".{name}.unfinished").replace(folder / name)
-        except OSError as error:
-            raise EngineError(f"cannot write to {str(folder)!r}: {error.strerror or error}") from error
+        write_files(folder, files)
         return folder / "frontier.html"
 
     def _csv(self) -> str:

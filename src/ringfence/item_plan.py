@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from ringfence.baskets import BasketColumn
 from ringfence.errors import SpecError
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plan import ColumnPlan, SavedPlan
+from ringfence.plan import ColumnPlan, Occasion, SavedPlan
+from ringfence.steps import CarryOut, Relabel
 
 SHOWN_LABELS = 12
 
@@ -64,6 +65,13 @@ class ItemPlan(SavedPlan):
             raise ValueError("a reason speaks of a label that is not published")
         if self.masked or self.suppressed_rows:
             raise ValueError("an item plan suppresses nothing")
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows: each basket becomes what it is published as."""
+        column = occasion.baskets
+        assert column is not None, "an item plan is carried out on baskets"
+        published = published_baskets(self, column, occasion.separator)
+        return CarryOut([Relabel(self.column, column.raw, published)], [self.column])
 
     @property
     def columns(self) -> Mapping[str, ColumnPlan]:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from ringfence.baskets import Baskets
     from ringfence.census import Census
     from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan, Rewrite, Together
-    from ringfence.search.composites import Composed
+    from ringfence.plan import GlobalPlan, Occasion
     from ringfence.search.decision import Decision
 
 MOST_VALUES = 2_000
@@ -99,14 +98,10 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.anatomy_plan import AnatomyPlan, deal, sensitive_table
         from ringfence.census import take_census
-        from ringfence.engine import BUCKET, ROWS
-        from ringfence.group_plan import GroupPlan, regrouping
-        from ringfence.kernels.secret import new_stream, secret_key
+        from ringfence.engine import ROWS
         from ringfence.methods import decide
-        from ringfence.plan import rewrite
-        from ringfence.ring_plan import RingPlan
+        from ringfence.plan import Occasion
         from ringfence.search.composites import compose
         from ringfence.search.progress import Watch
 
@@ -115,45 +110,59 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        plan = decision.plan
-        if isinstance(plan, RingPlan):
-            plan = plan.drawn(new_stream(secret_key("draw", spec.method.seed)))  # known to the engine alone, and gone
-        if isinstance(plan, GroupPlan):
-            released = engine.regroup(rows, regrouping(plan, census), columns)
-            return Made(released, list(plan.columns), decision, census)
-        if isinstance(plan, AnatomyPlan):
-            dealt = engine.deal(rows, deal(plan, census), [*columns, BUCKET])
-            return Made(dealt, [BUCKET], decision, census, sensitive=sensitive_table(plan, census))
-        changes, evidence = rewrite(decision.recoding, census), _with_evidence(engine, rows, spec, census)
-        if decision.composed is not None:
-            changes = replace(changes, together=_together(decision.composed, census))
-            evidence = compose(evidence, spec, decision.composed.recodings).census
-        return _made(engine, rows, columns, decision, changes, evidence)
+        rows, respelled = _respelled(engine, rows, census)
+        occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
+        made = _made(engine, rows, columns, decision, occasion)
+        if decision.recodes_values:
+            evidence = _with_evidence(engine, rows, spec, census)
+            if decision.composed is not None:
+                evidence = compose(evidence, spec, decision.composed.recodings).census
+            made = replace(made, census=evidence)
+        return replace(made, changed=[*made.changed, *respelled])
 
     return decide_on
 
 
-def _together(composed: "Composed", census: "Census") -> "Together":
-    """Return whose rows all go, as the data names them."""
+def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple[ibis.Table, list[str]]":
+    """Return rows in which a number or a day of a sensitive attribute has one spelling, and the columns this changes.
+
+    They are one value for the models; two spellings of it would tell apart whom these count as alike.
+    """
     import numpy as np
     import pyarrow as pa
 
-    from ringfence.plan import Together
+    from ringfence.steps import Relabel
 
+    changed = []
+    for part in census.sensitive:
+        if part.name not in (census.entity, *census.names) and len(np.unique(part.raw_leaves)) < len(part.raw):
+            labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
+            spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
+            rows = Relabel(part.name, part.raw, spelled).carry_out(engine, rows)
+            changed.append(part.name)
+    return rows, changed
+
+
+def _gone(decision: "Decision", census: "Census") -> "pa.Array | None":
+    """Return whose rows all go, as the data names them, where rows of a person stay together."""
+    import numpy as np
+    import pyarrow as pa
+
+    if decision.composed is None:
+        return None
     people = census.sensitive[census.people or 0]
-    return Together(people.name, people.raw.filter(pa.array(np.isin(people.raw_leaves, composed.people))))
+    return people.raw.filter(pa.array(np.isin(people.raw_leaves, decision.composed.people)))
 
 
 def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
     """Decide on the baskets of rows that are to be published; `made` is what was decided on these rows before."""
     import pyarrow as pa
 
-    from ringfence.basket_rows import relabel
     from ringfence.baskets import take_baskets
     from ringfence.census import uncounted
     from ringfence.engine import ROWS
-    from ringfence.item_plan import published_baskets
     from ringfence.methods import decide
+    from ringfence.plan import Occasion
     from ringfence.search.items import decide_baskets
     from ringfence.search.progress import Watch
 
@@ -169,9 +178,9 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
         decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
         changed, census = made.changed, made.census
     diary("rewriting the baskets")
-    is_list = pa.types.is_nested(column.raw.type)
-    published = published_baskets(decision.baskets.plan, column, None if is_list else spec.attributes[name].separator)
-    released = relabel(engine, rows, name, column.raw, published)
+    separator = None if pa.types.is_nested(column.raw.type) else spec.attributes[name].separator
+    occasion = Occasion(census, baskets=column, separator=separator)
+    released = decision.baskets.plan.carry_out(occasion).rows(engine, rows, rows.columns)
     return Made(released, [*changed, name], decision, census, baskets)
 
 
@@ -180,27 +189,29 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.engine import ROWS
-        from ringfence.plan import rewrite
+        from ringfence.plan import Occasion
         from ringfence.search.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        changes = rewrite(reused.decision.recoding, reused.census, reused.unknown)
-        return _made(engine, rows, columns, reused.decision, changes, reused.census)
+        rows, respelled = _respelled(engine, rows, reused.census)
+        made = _made(engine, rows, columns, reused.decision, Occasion(reused.census, unknown=reused.unknown))
+        return replace(made, changed=[*made.changed, *respelled])
 
     return decide_on
 
 
 def _made(
-    engine: "Engine",
-    rows: "ibis.Table",
-    columns: Sequence[str],
-    decision: "Decision",
-    changes: "Rewrite",
-    census: "Census",
+    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], decision: "Decision", occasion: "Occasion"
 ) -> Made:
-    changed = list(decision.plan.columns) if changes.masked else list(changes.relabels)
-    changed += [] if changes.together is None else [changes.together.entity]
-    return Made(engine.recode(rows, changes, columns), changed, decision, census)
+    """Carry a decision out."""
+    done = decision.plan.carry_out(occasion)
+    return Made(
+        rows=done.rows(engine, rows, columns),
+        changed=[*done.changed, *done.added],
+        decision=decision,
+        census=occasion.census,
+        sensitive=decision.plan.beside(occasion.census),
+    )
 
 
 def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Census") -> "Census":

@@ -1,30 +1,34 @@
 """Plans: what a search decided, in terms of leaves and labels; saved and loaded as JSON.
 
-A plan speaks of no row and of no engine. `rewrite` turns it, with the values that a census met, into what an engine
-joins.
+A plan speaks of no row and of no engine. `carry_out` turns it, with the values that a census met, into steps.
 """
 
 import datetime as dt
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
+from ringfence.baskets import BasketColumn
 from ringfence.builders import label
 from ringfence.census import Census, Quasi
 from ringfence.errors import DataError
 from ringfence.hierarchy import MISSING, Ints
 from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.recoding import Recoding
+from ringfence.sources import WHOSE
+from ringfence.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
 
-FORMAT = "ringfence plan 1"
+FORMAT = "ringfence plan 2"
+CHUNK = 100_000
+"""How many cells of a table are written in one go."""
 Label = str | None
 
 
@@ -62,15 +66,41 @@ class ColumnPlan:
         return level + ("as it is" if self.changes_nothing else labels)
 
 
+@dataclass(frozen=True, eq=False)
+class Occasion:
+    """What a plan is carried out on: rows that `census` counted, or `baskets` beside it.
+
+    `seed` is for draws that are to be repeated. Rows with `unknown` values go, by column; so do all rows of the people
+    `gone`, where those of a person stay together. `separator` stands between the items of baskets that are text.
+    """
+
+    census: Census
+    seed: int | None = None
+    unknown: Mapping[str, pa.Array] = field(default_factory=dict)
+    gone: pa.Array | None = None
+    baskets: BasketColumn | None = None
+    separator: str | None = None
+
+
 @dataclass(frozen=True)
-class SavedPlan:
-    """What all kinds of plan share: how they are saved and loaded."""
+class SavedPlan(ABC):
+    """What all kinds of plan share: how they are saved, loaded and carried out."""
 
     kind: ClassVar[str]
 
+    @abstractmethod
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows."""
+
+    def beside(self, census: Census) -> pa.Table | None:  # noqa: ARG002
+        """Return the table that is published beside the rows, if there is one."""
+        return None
+
     def dumps(self) -> str:
-        """Return the plan as JSON."""
-        return json.dumps({"format": FORMAT, "kind": self.kind, **asdict(self)}, ensure_ascii=False, indent=1)
+        """Return the plan as JSON: tables by column, each on a line."""
+        written = {"format": FORMAT, "kind": self.kind, **{f.name: getattr(self, f.name) for f in fields(self)}}
+        parts = [f"{json.dumps(name)}: {_as_json(value, 1)}" for name, value in written.items()]
+        return "{\n " + ",\n ".join(parts) + "\n}"
 
     @classmethod
     def loads(cls, text: str) -> Self:
@@ -80,7 +110,7 @@ class SavedPlan:
             written = (found.pop("format"), found.pop("kind"))
             if written != (FORMAT, cls.kind):
                 raise DataError(f"this is a plan of another format or kind, {written}; allowed: {(FORMAT, cls.kind)}")
-            plan: Self = TypeAdapter(cls).validate_json(json.dumps(found), strict=True)
+            plan: Self = TypeAdapter(cls).validate_json(text, strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
@@ -114,6 +144,25 @@ class SavedPlan:
         return schema
 
 
+def _as_json(value: Any, depth: int) -> str:
+    """Return a value as JSON. Arrays and tables of numbers, which may be long, never become Python's all at once."""
+    if isinstance(value, pa.Table):
+        value = {name: value[name].combine_chunks() for name in value.column_names}
+    if isinstance(value, pa.Array):
+        chunks = (value.slice(start, CHUNK).to_pylist() for start in range(0, len(value), CHUNK))
+        return f"[{', '.join(json.dumps(chunk, ensure_ascii=False)[1:-1] for chunk in chunks)}]"
+    if is_dataclass(value):
+        value = {part.name: getattr(value, part.name) for part in fields(value)}
+    if isinstance(value, Mapping):
+        names = [json.dumps(name, ensure_ascii=False) for name in value]
+        written = [_as_json(each, depth + 1) for each in value.values()]
+        parts = [f"\n{' ' * depth} {name}: {each}" for name, each in zip(names, written, strict=True)]
+        return "{" + ",".join(parts) + "\n" + " " * depth + "}"
+    if isinstance(value, tuple) and any(map(is_dataclass, value)):
+        return "[" + ", ".join(_as_json(each, depth) for each in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
 @dataclass(frozen=True)
 class GlobalPlan(SavedPlan):
     """Recode each value the same way everywhere, and suppress the classes that fail.
@@ -139,6 +188,23 @@ class GlobalPlan(SavedPlan):
                 raise ValueError(f"the suppressed class {leaves} does not fit the columns")
         if self.suppressed_rows < len(self.suppressed):
             raise ValueError(f"{self.suppressed_rows} rows cannot fill {len(self.suppressed)} suppressed classes")
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows: labels looked up column by column, and failing classes dropped."""
+        census = occasion.census
+        published = {quasi.name: _published(quasi, self.columns[quasi.name]) for quasi in census.quasi}
+        relabels = [_relabel(quasi, self.columns[quasi.name], published[quasi.name]) for quasi in census.quasi]
+        leaves: Ints = np.array(self.suppressed, np.int32).reshape(-1, len(census.quasi))
+        failing = {name: values.take(pa.array(leaves[:, a])) for a, (name, values) in enumerate(published.items())}
+        steps: list[Step] = [Complete(self.complete)]
+        steps += [Without(name, values) for name, values in occasion.unknown.items()]
+        steps += [relabel for relabel in relabels if relabel is not None]
+        changed = [*published] if self.masked else [relabel.column for relabel in relabels if relabel is not None]
+        if occasion.gone is not None:
+            entity = census.entity or ""
+            steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
+            changed.append(entity)
+        return CarryOut([*steps, Drop(pa.table(failing), self.masked)], changed)
 
     @property
     def levels(self) -> dict[str, int]:
@@ -167,58 +233,6 @@ class GlobalPlan(SavedPlan):
 def column_plan(level: int | None, recoding: Recoding) -> ColumnPlan:
     """Return the plan of one attribute under a recoding."""
     return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], recoding.labels)
-
-
-@dataclass(frozen=True, eq=False)
-class Relabel:
-    """What a column's raw values become: one label for everything, or a value for each."""
-
-    everything: str | None
-    raw: pa.Array
-    published: pa.Array
-
-
-@dataclass(frozen=True, eq=False)
-class Together:
-    """Rows of a person stay together: the column that says whose they are, and the people whose rows all go."""
-
-    entity: str
-    gone: pa.Array
-
-
-@dataclass(frozen=True, eq=False)
-class Rewrite:
-    """A global plan as an engine carries it out: columns to relabel, and the published values of classes to
-    suppress."""
-
-    relabels: Mapping[str, Relabel]
-    suppressed: pa.Table
-    masked: bool
-    complete: Sequence[str]
-    unknown: Mapping[str, pa.Array]
-    together: Together | None = None
-
-
-def rewrite(plan: GlobalPlan, census: Census, unknown: Mapping[str, pa.Array] = MappingProxyType({})) -> Rewrite:
-    """Return what an engine must do to the rows that `census` counted; those with `unknown` values are dropped."""
-    published = [_published(quasi, plan.columns[quasi.name]) for quasi in census.quasi]
-    relabels = {
-        quasi.name: _relabel(quasi, plan.columns[quasi.name], values)
-        for quasi, values in zip(census.quasi, published, strict=True)
-    }
-    leaves: Ints = np.array(plan.suppressed, np.int32).reshape(-1, len(census.quasi))
-    return Rewrite(
-        relabels={name: relabel for name, relabel in relabels.items() if relabel is not None},
-        suppressed=pa.table(
-            {
-                q.name: values.take(pa.array(leaves[:, a]))
-                for a, (q, values) in enumerate(zip(census.quasi, published, strict=True))
-            }
-        ),
-        masked=plan.masked,
-        complete=plan.complete,
-        unknown=unknown,
-    )
 
 
 def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
@@ -254,11 +268,11 @@ def _numbers(keys: Sequence[Decimal | dt.date | None]) -> pa.Array | None:
     return pa.array([label(key) if isinstance(key, Decimal) else None for key in keys], pa.string())
 
 
-def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel | None:
+def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel | Hide | None:
     """Return what a column's raw values become, or None where they stay what they are."""
     if not column.changes_nothing and len(set(column.labels)) == 1:
-        return Relabel(column.labels[0], quasi.raw, published)
+        return Hide(quasi.name, column.labels[0])
     values = published.take(pa.array(quasi.raw_leaves))
     if column.changes_nothing and values.type == quasi.raw.type and values.equals(quasi.raw):
         return None
-    return Relabel(None, quasi.raw, values)
+    return Relabel(quasi.name, quasi.raw, values)

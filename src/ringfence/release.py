@@ -81,22 +81,16 @@ class Release:
     def typed(self) -> "pa.Table":
         """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
 
-        For the methods that publish groups or rings as sets or ranges; other columns stay as they are. The rows are in
-        another order than in `table`.
+        Made from the published labels alone: see `typed.typed_columns`. Other columns stay as they are. The rows may be
+        in another order than in `table`.
         """
         from ringfence.engine import Engine
-        from ringfence.group_plan import GroupPlan
-        from ringfence.ring_plan import RingPlan
-        from ringfence.typed import refuse_taken, typed_columns
+        from ringfence.typed import typed_rows
 
-        plan = self.plan
-        columns = {}
-        if isinstance(plan, GroupPlan | RingPlan):
-            columns = dict(typed_columns(plan, self.census, self.spec.method.shown_as))
         with Engine(self.spec.data) as engine:
-            rows = engine.open(self.table, self.spec.data)
-            refuse_taken(list(rows.columns), columns)
-            return engine.fetch(engine.typed(rows, columns))
+            rows = engine.open(self.table, self.spec.data, as_it_stands=True)
+            typed = typed_rows(engine, rows, self.spec)
+            return engine.fetch(rows if typed is None else typed)
 
     def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
@@ -122,23 +116,28 @@ class Release:
 
         `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
         have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
-        too. The file is read back and audited before it takes its place. Files of an earlier run are replaced when
-        everything is ready, or, if anything fails, not at all. Returns the release's path.
+        too. The file is read back and audited before it takes its place. An earlier release is replaced in one step
+        when everything is ready, or, if anything fails, not at all. Returns the release's path.
         """
         from ringfence.engine import Engine
+        from ringfence.folder import new_version
         from ringfence.publish import FORMATS, publish
 
         file_format = file_format or usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with Engine(self.spec.data) as engine:
+        with new_version(Path(folder)) as version, Engine(self.spec.data, scratch=version.scratch) as engine:
+
+            def opened(table: Any) -> Any:
+                return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
+
             path, _ = publish(
                 engine,
-                engine.open(self.table, self.spec.data),
+                opened(self.table),
                 self.decision,
                 self.spec,
                 self.census,
-                Path(folder),
+                version,
                 file_format=file_format,
                 original=None if self.original is None else engine.open(self.original, self.spec.data),
                 traced=None if self.traced is None else engine.hold(self.traced),
@@ -147,7 +146,7 @@ class Release:
                 report=report,
                 plots=plots,
                 baskets=self.baskets,
-                sensitive=None if self.sensitive is None else engine.open(self.sensitive, self.spec.data),
+                sensitive=opened(self.sensitive),
             )
         return path
 

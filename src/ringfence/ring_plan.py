@@ -5,17 +5,31 @@ secret: it is made anew each time from the operating system's entropy, kept nowh
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.census import Longs
-from ringfence.group_plan import GroupPlan, LabelledPlan
+from ringfence.group_plan import (
+    GroupPlan,
+    LabelledPlan,
+    Numbers,
+    columns_of_numbers,
+    entry_table,
+    number_table,
+    outside,
+)
 from ringfence.kernels.matchings import draw_rings
-from ringfence.kernels.secret import Stream
+from ringfence.kernels.secret import Stream, new_stream, secret_key
+from ringfence.plan import Occasion
+from ringfence.steps import CarryOut
 
-Runs = tuple[tuple[int, int], ...]
+WHAT, COUNT = "what", "count"
+Runs: TypeAlias = Annotated[pa.Table, number_table(WHAT, COUNT), columns_of_numbers(WHAT, COUNT)]
+"""Numbers as runs of equal ones: what it is, and how many there are."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +45,7 @@ class RingPlan(LabelledPlan):
     kind: ClassVar[str] = "ring"
     order: Runs
     slots: Runs
-    rings: tuple[int, ...]
+    rings: Numbers
     width: int
     suppressed_rows: int
     complete: tuple[str, ...] = ()
@@ -39,15 +53,17 @@ class RingPlan(LabelledPlan):
     masked: bool = False
 
     def __post_init__(self) -> None:
-        rows = sum(self.rings)
-        if self.width < 1 or min(self.rings, default=0) < self.width:
+        if self.width < 1 or not len(self.rings) or outside(self.rings, self.width):
             raise ValueError(f"every ring needs at least {self.width} rows, and there must be one")
-        for name, runs, most in (("order", self.order, len(self.combinations)), ("slots", self.slots, self.groups)):
-            if sum(count for _, count in runs) != rows or not all(0 <= i < most and count > 0 for i, count in runs):
+        most = {"order": (self.order, self.combinations.num_rows), "slots": (self.slots, self.groups)}
+        for name, (runs, stop) in most.items():
+            what, count = (runs[column].combine_chunks() for column in (WHAT, COUNT))
+            if outside(what, 0, stop) or outside(count, 1) or pc.sum(count).as_py() != pc.sum(self.rings).as_py():
                 raise ValueError(f"{name} does not fit the rings, or speaks of what there is not")
-        self._as_groups(())  # its checks are those of columns and combinations
+        nothing = np.empty(0, np.int64)
+        self._as_groups(entry_table(nothing, nothing, nothing))  # its checks are those of columns and combinations
 
-    def _as_groups(self, entries: tuple[tuple[int, int, int], ...]) -> GroupPlan:
+    def _as_groups(self, entries: pa.Table) -> GroupPlan:
         return GroupPlan(
             columns=self.columns,
             watched=self.watched,
@@ -62,7 +78,12 @@ class RingPlan(LabelledPlan):
     @property
     def starts(self) -> Longs:
         """The first place of each ring, and the number of places."""
-        return np.concatenate([[0], np.cumsum(self.rings)]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(self.rings.to_numpy())]).astype(np.int64)
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows. What is drawn for it is known to the engine alone, unless by a seed."""
+        drawn = self.drawn(new_stream(secret_key("draw", occasion.seed)))
+        return drawn.steps(occasion.census, secret_key("rows", occasion.seed))
 
     def drawn(self, stream: Stream, *, by_walks: bool = True) -> GroupPlan:
         """Draw who carries which slot; return how many rows of each combination are published as which kind.
@@ -70,31 +91,30 @@ class RingPlan(LabelledPlan):
         Rows of one combination have the same quasi-identifiers; which of them it is, is left to the engine, by chance.
         The result is for the engine alone: it is not to be saved. `by_walks = False` draws as the paper does.
         """
-        carrier = np.empty(sum(self.rings), np.int64)
+        carrier = np.empty(self.starts[-1], np.int64)
         draw_rings(self.starts, self.width, stream, by_walks, carrier)
         pairs = _spread(self.order)[carrier] * self.groups + _spread(self.slots)
         pairs, counts = np.unique(pairs, return_counts=True)
-        entries = np.stack([pairs // self.groups, pairs % self.groups, counts], axis=1)
-        return self._as_groups(tuple(map(tuple, entries.tolist())))
+        return self._as_groups(entry_table(pairs // self.groups, pairs % self.groups, counts))
 
     def _headline(self) -> str:
-        least, most = min(self.rings), max(self.rings)
+        least, most = pc.min_max(self.rings).as_py().values()
         sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {sizes} rows"
         return f"{rings}, each slot covers {self.width:,}; {self.suppressed_rows:,} rows dropped"
 
 
-def runs_of(numbers: npt.NDArray[np.integer]) -> Runs:
-    """Return numbers as runs of equal ones: (number, how many).
+def runs_of(numbers: npt.NDArray[np.integer]) -> pa.Table:
+    """Return numbers as runs of equal ones: what it is, and how many there are.
 
-    >>> runs_of(np.array([4, 4, 1, 4]))
-    ((4, 2), (1, 1), (4, 1))
+    >>> runs_of(np.array([4, 4, 1, 4])).to_pydict()
+    {'what': [4, 1, 4], 'count': [2, 1, 1]}
     """
     begins = np.flatnonzero(np.diff(numbers, prepend=-1))
-    lengths = np.diff([*begins, len(numbers)])
-    return tuple(zip(numbers[begins].tolist(), lengths.tolist(), strict=True))
+    lengths = np.diff([*begins, len(numbers)]).astype(np.int64)
+    return pa.table({WHAT: numbers[begins].astype(np.int64), COUNT: lengths})
 
 
-def _spread(runs: Runs) -> Longs:
-    pairs = np.array(runs, np.int64).reshape(-1, 2)
-    return np.repeat(pairs[:, 0], pairs[:, 1])
+def _spread(runs: pa.Table) -> Longs:
+    spread: Longs = np.repeat(runs[WHAT].to_numpy(), runs[COUNT].to_numpy())
+    return spread

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Data
@@ -19,11 +20,11 @@ from ringfence.spec import Data
 Longs = npt.NDArray[np.int64]
 
 OWN = "7b1f6c9e"
-ROWS, POSITION, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
+ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
     f"{OWN} {name}"
     for name in (
         "number of rows",
-        "position",
+        "which row",
         "as read",
         "as published",
         "fails",
@@ -102,33 +103,92 @@ def kind_of(source: Any) -> str:
 def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Longs, changed: pa.Table) -> Any:
     """Return some rows of a caller's table, in the order of `positions`, as a table of the caller's kind.
 
-    `table` is the caller's table as Arrow. The columns of `changed` take the place of those of the same name, or
-    come last. All others are the caller's own, so they keep their types, whatever an engine would make of them.
+    `table` is the caller's table as Arrow, its cells canonical. The columns of `changed` take the place of those of the
+    same name, or come last. All others are given back in the caller's types; what these list besides values (the
+    categories of a column) is what occurs in the rows that are returned.
     """
-    match kind_of(source):
-        case "pandas":
-            frame = source[list(columns)].iloc[positions].reset_index(drop=True)
-            return frame.assign(**{name: _as_series(changed[name]) for name in changed.column_names})
-        case "polars":
-            import polars
-
-            return source.select(columns)[positions].with_columns(polars.from_arrow(changed))
     rows = table.select(list(columns)).take(pa.array(positions))
     for name in changed.column_names:
         if name in columns:
             rows = rows.set_column(rows.column_names.index(name), name, changed[name])
         else:
             rows = rows.append_column(name, changed[name])
-    if kind_of(source) == "duckdb":
-        import duckdb
+    kept = [name for name in columns if name not in changed.column_names]
+    match kind_of(source):
+        case "pandas":
+            import pandas
 
-        return duckdb.from_arrow(rows)
+            cells = {name: _as_series(rows[name]) for name in rows.column_names}
+            for name in kept:
+                cells[name] = _as_pandas(rows[name], source[name])
+            return pandas.DataFrame(cells, index=pandas.RangeIndex(rows.num_rows))
+        case "polars":
+            import polars
+
+            frame = polars.DataFrame(rows)
+            return frame.with_columns([_as_polars(frame[name], source.schema[name]) for name in kept])
+        case "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(rows)
+    given = as_arrow(source)
+    for name in kept:
+        rows = rows.set_column(rows.column_names.index(name), name, _as_arrow(rows[name], given[name]))
     return rows.replace_schema_metadata(None)
 
 
 def _as_series(column: pa.ChunkedArray) -> Any:
     """Return a column for pandas, with lists as Python has them."""
     return column.to_pylist() if pa.types.is_nested(column.type) else column.to_pandas()
+
+
+def _as_pandas(column: pa.ChunkedArray, given: Any) -> Any:
+    """Return a column in the type of one of pandas. Objects are what Python has for the values, missing ones None."""
+    import pandas
+
+    kind = given.dtype
+    if pandas.api.types.is_object_dtype(kind) or pa.types.is_nested(column.type):
+        return pandas.Series(column.to_pylist(), dtype=kind)
+    if isinstance(kind, pandas.CategoricalDtype):
+        values = column.to_pandas()
+        there = {*values.dropna()}
+        kind = pandas.CategoricalDtype([each for each in kind.categories if each in there], kind.ordered)
+        return values.astype(kind)
+    if isinstance(kind, pandas.ArrowDtype):
+        arrow = pa.chunked_array(given.array.__arrow_array__())
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(_as_arrow(column, arrow)))
+    if hasattr(kind, "__from_arrow__"):
+        return pandas.Series(kind.__from_arrow__(column))
+    return column.to_pandas().astype(kind)
+
+
+def _as_polars(column: Any, kind: Any) -> Any:
+    """Return a column in a type of Polars."""
+    import polars
+
+    if isinstance(kind, polars.Enum):
+        there = {*column.drop_nulls()}
+        return column.cast(polars.Enum([each for each in kind.categories if each in there]))
+    return column.cast(kind)
+
+
+def _as_arrow(column: pa.ChunkedArray, given: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in the type that it was given in.
+
+    A dictionary has what occurs: in the order given where that means something, else sorted, so that it tells nothing.
+    """
+    kind = given.type
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    flat = column.combine_chunks()
+    there = pc.drop_null(flat.unique())
+    if kind.ordered:
+        listed_before = pa.concat_arrays([chunk.dictionary for chunk in given.chunks]).unique()
+        there = listed_before.filter(pc.is_in(listed_before, there))
+    else:
+        there = there.take(pc.sort_indices(there))
+    places = pc.index_in(flat, there).cast(kind.index_type)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, there, ordered=kind.ordered)])
 
 
 def like(source: Any, table: pa.Table) -> Any:
@@ -168,7 +228,7 @@ def _split(line: str, delimiter: str, quote: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def readable_as_utf8(path: Path, encoding: str) -> Iterator[Path]:
+def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]:
     """Yield a path at which the text of a file stands in UTF-8: the file's own, or that of a temporary copy."""
     try:
         known = codecs.lookup(encoding).name
@@ -179,7 +239,7 @@ def readable_as_utf8(path: Path, encoding: str) -> Iterator[Path]:
     if known in ("utf-8", "ascii", "utf-8-sig"):
         yield path
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
         copy = Path(folder) / path.name
         try:
             with path.open(encoding=known, newline="") as text, copy.open("w", encoding="utf-8", newline="") as utf8:

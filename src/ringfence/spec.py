@@ -18,7 +18,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from ringfence.declared import BUCKETS, GROUPS, Scheme
+from ringfence.declared import BUCKETS, GROUPS, RECODES, Scheme
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.spec_tables import (
     EXACT,
@@ -173,6 +173,11 @@ class Spec(Part):
     def has_rings(self) -> bool:
         """Whether each row is published under a value of its own: such releases have no classes to speak of."""
         return self.method.traits.rings and not self.method.homogeneous
+
+    @property
+    def recodes_values(self) -> bool:
+        """Whether values were decided on: each has the same label everywhere."""
+        return self.method.traits.way == RECODES
 
     @property
     def groups_rows(self) -> bool:

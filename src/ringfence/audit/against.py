@@ -17,10 +17,10 @@ import numpy as np
 from ringfence.audit.counts import Bools, Longs, total_by
 from ringfence.audit.flows import Graph, effective, match
 from ringfence.audit.linkage import Cover, Side, cover, link, read_sides
+from ringfence.audit.spelling import ROOT
 from ringfence.audit.verdict import Finding, some
 from ringfence.engine import ROWS, Engine
 from ringfence.errors import DataError, listed, suggestion
-from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
 
 

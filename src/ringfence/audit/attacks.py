@@ -82,7 +82,7 @@ def read_truth(engine: Engine, original: ibis.Table, sensitive: Sequence[str], s
         return None
     quasi = spec.of_role("quasi")
     counted = engine.count(complete(original, spec), [*quasi, *sensitive])
-    return read_released(counted, ROWS, quasi, sensitive, spec)
+    return read_released(counted, ROWS, quasi, sensitive, spec, original=True)
 
 
 def read_other(engine: Engine, other: ibis.Table, original: ibis.Table, sensitive: Sequence[str], spec: Spec) -> Scene:

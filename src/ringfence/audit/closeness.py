@@ -8,7 +8,7 @@ the tree. Each distance costs time by the pairs of class and value that occur, n
 import numpy as np
 
 from ringfence.audit.counts import Cells, Floats, Longs, sum_by
-from ringfence.hierarchy import Hierarchy
+from ringfence.audit.trees import Tree
 
 
 def equal(cells: Cells, values: int) -> Floats:
@@ -53,8 +53,8 @@ def ordered(cells: Cells, values: int) -> Floats:
     return (sums + totals[cells.values[cells.starts]]).clip(0) / steps  # rounding may take a zero below it
 
 
-def hierarchical(cells: Cells, hierarchy: Hierarchy) -> Floats:
-    """Return the distance where two leaves are as far apart as their lowest common ancestor is high.
+def hierarchical(cells: Cells, tree: Tree) -> Floats:
+    """Return the distance where two values are as far apart as their lowest common ancestor is high.
 
     The paper sums cost(N) = height(N) / height * min(surplus, want) over inner nodes N, where surplus and want are
     the sums of positive and of negative differences in share among N's children. With d(v) the difference in share
@@ -62,21 +62,23 @@ def hierarchical(cells: Cells, hierarchy: Hierarchy) -> Floats:
     2 times the height of its parent less its own. Nodes without rows of the class have |d| = their share of the
     release; they are summed for all classes at once.
     """
-    edges = (hierarchy.heights[hierarchy.parent] - hierarchy.heights) / (2 * hierarchy.height)
-    running = np.concatenate(([0.0], np.cumsum(cells.whole(hierarchy.leaves))))
-    whole = running[hierarchy.stop] - running[hierarchy.first]
-    distances: Floats = np.full(len(cells.sizes), edges @ whole)
-    nodes = cells.values
-    for depth in range(hierarchy.height, 0, -1):
-        nodes = np.where(hierarchy.depth[nodes] > depth, hierarchy.parent[nodes], nodes)
-        here = np.flatnonzero(hierarchy.depth[nodes] == depth)
-        if len(here) == 0:
-            continue
-        # The leaves of a node are contiguous, so cells of one class and node stand together.
-        classes, at = cells.classes[here], nodes[here]
-        starts = np.flatnonzero(np.append(True, (classes[1:] != classes[:-1]) | (at[1:] != at[:-1])))
-        mass = np.add.reduceat(cells.shares[here], starts)
-        at = at[starts]
+    nodes, shares = tree.nodes, cells.whole(len(tree.paths))
+    count = int(nodes.max()) + 1
+    depths = np.array([len(path) - 1 for path in tree.paths])
+    heights = np.zeros(count, np.int64)
+    for depth, row in enumerate(nodes):
+        np.maximum.at(heights, row[row >= 0], (depths - depth)[row >= 0])
+    distances: Floats = np.zeros(len(cells.sizes))
+    for depth in range(1, tree.height + 1):
+        row = nodes[depth]
+        there = row >= 0
+        whole = sum_by(row[there], shares[there], count)
+        edges: Floats = np.zeros(count)
+        edges[row[there]] = (heights[nodes[depth - 1, there]] - heights[row[there]]) / (2 * tree.height)
+        held = there[cells.values]
+        pairs, which = np.unique(cells.classes[held] * count + row[cells.values[held]], return_inverse=True)
+        mass = sum_by(which, cells.shares[held], len(pairs))
+        classes, at = np.divmod(pairs, count)
         gain = edges[at] * (np.abs(mass - whole[at]) - whole[at])
-        distances += sum_by(classes[starts], gain, len(distances))
+        distances += edges @ whole + sum_by(classes, gain, len(distances))
     return distances.clip(0)  # rounding may take a zero below it

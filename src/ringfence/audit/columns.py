@@ -8,10 +8,10 @@ import numpy as np
 
 from ringfence.audit.counts import Column, Longs, Released, total_by
 from ringfence.audit.labels import grammar
+from ringfence.audit.spelling import ROOT
 from ringfence.audit.verdict import Finding, some
 from ringfence.engine import Engine
 from ringfence.errors import DataError, listed, suggestion
-from ringfence.hierarchy import ROOT
 from ringfence.spec import BoundaryLevel, Spec
 
 SHOWN_VALUES = 10
@@ -44,12 +44,14 @@ def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
 
 
 def _is_blank(engine: Engine, column: ibis.Value) -> bool:
-    """Whether a column has no cell but missing ones and `*`."""
+    """Whether all cells of a column are the same nothing: missing, `*` or an empty text.
+
+    A column with some of this and some of that tells its rows apart.
+    """
     if column.type().is_nested():
         return False
-    cells = column.name(LABEL).as_table()
-    told = cells.filter(cells[LABEL].notnull() & (cells[LABEL].cast("string") != ROOT))
-    return bool(engine.fetch(told.limit(1)).num_rows == 0)
+    cells = engine.fetch(column.name(LABEL).as_table().distinct().limit(2))[LABEL].to_pylist()
+    return len(cells) <= 1 and all(cell in (None, ROOT, "") for cell in cells)
 
 
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
@@ -64,6 +66,22 @@ def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[
     if unlisted and spec.data.unlisted != "publish":
         message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
         yield Finding("unlisted", message, total, {})
+
+
+def zero_findings(engine: Engine, rows: ibis.Table, total: int) -> Iterator[Finding]:
+    """Find columns of numbers that have both 0 and -0: they are one number, and a reader can tell them apart."""
+    floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
+    if not floats or not total:
+        return
+    signs = [
+        ((rows[name] == 0) & (sign * (1.0 / rows[name].cast("float64")) > 0)).any().name(f"{name} {sign}")
+        for name in floats
+        for sign in (1, -1)
+    ]
+    found = engine.fetch(rows.aggregate(signs)).to_pylist()[0]
+    for name in floats:
+        if found[f"{name} 1"] and found[f"{name} -1"]:
+            yield Finding("recoding", f"{name!r} has both 0 and -0, which are one number and look different", total, {})
 
 
 def missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
@@ -82,17 +100,18 @@ def missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
 def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Table) -> Iterator[Finding]:
     """Find labels that an attribute cannot have, labels above its boundary, and labels that share values."""
     for column in released.quasi:
-        labels = {code: label for code, label in enumerate(column.labels) if label is not None}
+        labels = {code: label for code, label in enumerate(column.spelled) if label is not None}
         form = grammar(column.name, spec, labels.values())
         strange = {code for code, label in labels.items() if not form.reads(label)}
         scheme = spec.scheme_of(column.name)
         whose = f"is no label of its {f'scheme {scheme!r}' if form.disjoint else 'hierarchy'}"
         stated = form.disjoint or spec.attributes[column.name].hierarchy is not None
         wrong = f"which {whose if stated else 'cannot be read'}; allowed: {form.allowed}"
-        gaps = sorted({labels[code] for code in strange} & {*GAPS})
+        as_they_stand = [column.labels[code] or "" for code in strange]
+        gaps = sorted({*as_they_stand} & {*GAPS})
         wrong += f" (where {listed(map(repr, gaps))} means that a value is missing: data.missing_values)" * bool(gaps)
         for finding in _about(released, column, strange, "labels", wrong, released.rows):
-            row = _first_row(engine, rows, column.name, [labels[code] for code in strange])
+            row = _first_row(engine, rows, column.name, as_they_stand)
             yield (
                 replace(finding, message=f"{finding.message}; first in row {row:,}, not counting the names of columns")
                 if row
@@ -105,8 +124,8 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
         limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
         wrong = f"which is past its boundary; allowed: nothing above {limit}"
         yield from _about(released, column, passing, "boundary", wrong, judged)
-        shared = form.sharing(column.labels)
-        sharing = [code for code, label in enumerate(column.labels) if label in shared]
+        shared = form.sharing({*column.spelled})
+        sharing = [code for code, label in enumerate(column.spelled) if label in shared]
         wrong = f"which share values; by the scheme {scheme!r} each value has one label"
         yield from _about(released, column, sharing, "recoding", wrong, released.rows)
 

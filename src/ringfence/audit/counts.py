@@ -7,6 +7,7 @@ classes in the order of their labels.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,8 @@ import pyarrow as pa
 
 from ringfence.audit.blocks import has_blocks
 from ringfence.audit.reading import speller
-from ringfence.audit.spelling import plain
+from ringfence.audit.spelling import ROOT, plain
 from ringfence.errors import DataError
-from ringfence.hierarchy import ROOT
 from ringfence.spec import Spec
 
 Longs = npt.NDArray[np.int64]
@@ -26,11 +26,15 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column: its distinct published labels, sorted, with None for missing last; and each combination's label."""
+    """One column: its distinct published labels, sorted, with None for missing last; and each combination's label.
+
+    `spelled` is each label in the spelling that its attribute has for it, where labels are told apart as they stand.
+    """
 
     name: str
     labels: tuple[str | None, ...]
     codes: Longs
+    spelled: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,9 @@ class Cells:
 class Released:
     """The combinations of a release: how many rows each has, and the class it belongs to.
 
-    Rows are of one class if they have the same labels in all quasi-identifiers.
+    Rows are of one class if they have the same labels in all quasi-identifiers, to the letter: a reader tells `20-29`
+    from `[20, 30)`, whatever both may mean. Sensitive values are the same if they mean the same, since a value in two
+    spellings is not two values. Either can only make the measured promise smaller.
     """
 
     rows: Longs
@@ -113,15 +119,20 @@ class Released:
         )
 
 
-def read_released(counted: pa.Table, rows: str, quasi: Sequence[str], sensitive: Sequence[str], spec: Spec) -> Released:
-    """Code the combinations that an engine counted; the column `rows` holds their numbers of rows."""
-    columns = {name: read_column(counted[name], name, spec) for name in dict.fromkeys([*quasi, *sensitive])}
-    judged = tuple(columns[name] for name in quasi)
+def read_released(
+    counted: pa.Table, rows: str, quasi: Sequence[str], sensitive: Sequence[str], spec: Spec, *, original: bool = False
+) -> Released:
+    """Code the combinations that an engine counted; the column `rows` holds their numbers of rows.
+
+    In an `original`, values in two spellings are one.
+    """
+    read = read_column if original else read_labels
+    judged = tuple(read(counted[name], name, spec) for name in quasi)
     firsts, class_of = classes(judged, counted.num_rows)
     return Released(
         rows=counted[rows].to_numpy().astype(np.int64),
         quasi=judged,
-        sensitive={name: columns[name] for name in sensitive},
+        sensitive={name: read_column(counted[name], name, spec) for name in sensitive},
         class_of=class_of,
         firsts=firsts,
     )
@@ -137,8 +148,31 @@ def total_by(group: Longs, rows: Longs, groups: int) -> Longs:
     return np.bincount(group, rows, minlength=groups).astype(np.int64)
 
 
+def read_labels(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+    """Number the distinct labels of a column as a reader tells them apart: text to the letter, all else by value."""
+    values, codes = _distinct(column, name, spec)
+    spell = speller(spec.attributes[name], ranges=has_blocks(name, spec))
+    spelled = [None if value is None else spell(value) for value in values]
+    shown = [value if isinstance(value, str) else text for value, text in zip(values, spelled, strict=True)]
+    labels, numbers = _numbered(shown)
+    read_as = dict(zip(shown, spelled, strict=True))
+    return Column(name, labels, numbers[codes], tuple(read_as[label] for label in labels))
+
+
 def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows."""
+    values, codes = _distinct(column, name, spec)
+    known = name in spec.attributes
+    spell = speller(spec.attributes[name], ranges=has_blocks(name, spec)) if known else plain
+    labels, numbers = _numbered([None if value is None else spell(value) for value in values])
+    return Column(name, labels, numbers[codes], labels)
+
+
+def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any], Longs]:
+    """Return the distinct values of a column, and which of them stands in each place.
+
+    What stands for a missing value is one, unless values are missing in another way too: a reader tells these apart.
+    """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
@@ -148,13 +182,22 @@ def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
         ) from None
-    known = name in spec.attributes
-    spell = speller(spec.attributes[name], ranges=has_blocks(name, spec)) if known else plain
-    spelled = [None if value is None else spell(value) for value in values]
-    labels = sorted({*spelled}, key=lambda label: (label is None, label or ""))
+    gaps = [place for place, value in enumerate(values) if _is_gap(value, spec)]
+    if len(gaps) == 1:
+        values[gaps[0]] = None
+    return values, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _is_gap(value: Any, spec: Spec) -> bool:
+    """Whether a value is missing, or stands for one that is; only NaN differs from itself."""
+    return value is None or value != value or value in ("", *spec.data.missing_values)  # noqa: PLR0124
+
+
+def _numbered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Longs]:
+    """Return the distinct texts in their order, None last, and the number there of each."""
+    labels = sorted({*texts}, key=lambda label: (label is None, label or ""))
     number = {label: position for position, label in enumerate(labels)}
-    codes = np.array([number[label] for label in spelled], np.int64)
-    return Column(name, tuple(labels), codes[encoded.indices.to_numpy(zero_copy_only=False)])
+    return tuple(labels), np.array([number[text] for text in texts], np.int64)
 
 
 def classes(quasi: Sequence[Column], count: int) -> tuple[Longs, Longs]:

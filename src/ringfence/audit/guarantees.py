@@ -8,9 +8,9 @@ import numpy as np
 
 from ringfence.audit import closeness, diversity, likeness
 from ringfence.audit.counts import Bools, Column, Floats, Longs, Released
+from ringfence.audit.growing import tree_over
 from ringfence.audit.spelling import as_number
 from ringfence.audit.verdict import Finding, some
-from ringfence.builders import read_domain
 from ringfence.errors import DataError, listed
 from ringfence.spec import Bound, Closeness, Diversity, Likeness, Spec
 
@@ -135,11 +135,9 @@ def _t(released: Released, wanted: Closeness, key: str, spec: Spec) -> Judgement
             scores = closeness.ordered(released.cells(_ranks(column, spec)[column.codes], count), count)
         case "hierarchical":
             # What the hierarchy does not cover is a DataError: without its place in the tree there is no distance.
-            domain = read_domain(
-                column.name, spec, column.labels, np.bincount(column.codes, released.rows).astype(int).tolist()
-            )
-            leaves = domain.leaves.astype(np.int64)[column.codes]
-            scores = closeness.hierarchical(released.cells(leaves, domain.hierarchy.leaves), domain.hierarchy)
+            rows = np.bincount(column.codes, released.rows).astype(int).tolist()
+            tree, leaves = tree_over(column.name, spec, column.labels, rows)
+            scores = closeness.hierarchical(released.cells(leaves[column.codes], len(tree.paths)), tree)
     worst = int(scores.argmax())
     what = (
         f"where the values of {column.name!r} are farther than t = {wanted.value:g} from those of the whole release"

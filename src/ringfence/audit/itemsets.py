@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.audit.counts import Bools, Longs
+from ringfence.audit.spelling import written
+from ringfence.audit.trees import Tree
 from ringfence.audit.verdict import Finding, some
-from ringfence.builders import quoted
 from ringfence.errors import DataError, listed
-from ringfence.hierarchy import Hierarchy
 
 SHOWN = 5
 MOST_PAIRS = 1 << 21
@@ -42,17 +42,17 @@ class BasketJudgement:
 
 
 def judge_baskets(
-    baskets: pa.Array | pa.ChunkedArray, hierarchy: Hierarchy | None, k: int, m: int, name: str = "items"
+    baskets: pa.Array | pa.ChunkedArray, tree: Tree | None, k: int, m: int, name: str = "items"
 ) -> BasketJudgement:
     """Judge the published labels of each basket, a column of lists of text called `name`.
 
     Findings are: `m`, combinations of labels in fewer than k baskets, of the smallest size that has any; `labels`,
     those that are no node of the hierarchy; `boundary`, those past it; `recoding`, labels that share items, since every
     item has one label; `repeated`, a label twice in one basket, since that tells how many items stand behind it, which
-    no combination of labels covers. Where no hierarchy is given, what needs one is not judged. A missing basket counts
+    no combination of labels covers. Where no tree is given, what needs one is not judged. A missing basket counts
     as an empty one.
 
-    >>> food = Hierarchy.from_paths([("milk", "dairy", "*"), ("cheese", "dairy", "*"), ("bread", "*")])
+    >>> food = Tree.of([("milk", "dairy", "*"), ("cheese", "dairy", "*"), ("bread", "*")])
     >>> baskets = pa.array([["dairy", "bread"], ["dairy", "bread"], ["dairy"], []])
     >>> judge_baskets(baskets, food, k=2, m=2).measured
     {'k': 2, 'm': 2, 'baskets': 4, 'labels': 2}
@@ -60,8 +60,8 @@ def judge_baskets(
     1 combination of 1 label is found in fewer than k = 3 baskets: {bread} in 2
     """
     lists, labels, findings = _read(baskets, name)
-    if hierarchy is not None:
-        findings += _label_findings(lists, labels, hierarchy, name)
+    if tree is not None:
+        findings += _label_findings(lists, labels, tree, name)
     least, holds = len(lists.starts), m
     if least < k:
         message = f"there are {some(least, 'basket')}, fewer than k = {k}; whoever is in one of them is found"
@@ -223,7 +223,7 @@ def _as_set(labels: Sequence[str | None]) -> str:
     '{"a, b", b, null}'
     """
     ordered = sorted(labels, key=lambda label: (label is None, label or ""))
-    return "{" + ", ".join("null" if label is None else quoted(label) for label in ordered) + "}"
+    return "{" + ", ".join("null" if label is None else written(label) for label in ordered) + "}"
 
 
 def _read(baskets: pa.Array | pa.ChunkedArray, name: str) -> tuple[_Lists, list[str | None], list[Finding]]:
@@ -261,29 +261,19 @@ def _repetitions(baskets: Longs, items: Longs, labels: Sequence[str | None], nam
         yield Finding("repeated", message, rows, {name: _as_set([labels[items[0]]])})
 
 
-def _label_findings(lists: _Lists, labels: Sequence[str | None], hierarchy: Hierarchy, name: str) -> Iterator[Finding]:
-    """Find labels that are no node of the hierarchy, that lie past its boundary, or that share items with others."""
-    nodes = {label: hierarchy.node_index[label] for label in labels if label in hierarchy.node_index}
-    strange = {label for label in labels if label not in nodes}
+def _label_findings(lists: _Lists, labels: Sequence[str | None], tree: Tree, name: str) -> Iterator[Finding]:
+    """Find labels that are not of the tree, that lie past its boundary, or that share items with others."""
+    held = {label: found for label in labels if (found := tree.held(label)) is not None}
+    strange = {label for label in labels if label not in held}
     yield from _about(lists, labels, strange, "labels", "which is no label of its hierarchy", name)
-    past = {label for label, node in nodes.items() if _passes(hierarchy, node)}
+    past = {label for label, (items, steps) in held.items() if (steps > tree.limits[items]).all()}
     yield from _about(lists, labels, past, "boundary", "which is past its boundary", name)
-    # Leaves of two nodes are nested or apart. By their first leaf, wider nodes first, those that are still open when a
-    # node begins lie above it.
-    sharing: set[str | None] = set()
-    opened: list[str | None] = []
-    for label in sorted(nodes, key=lambda label: (hierarchy.first[nodes[label]], -hierarchy.stop[nodes[label]])):
-        while opened and hierarchy.stop[nodes[opened[-1]]] <= hierarchy.first[nodes[label]]:
-            opened.pop()
-        sharing |= {label, opened[-1]} if opened else set()
-        opened.append(label)
+    holders: dict[int, set[str | None]] = {}
+    for label, (items, _) in held.items():
+        for item in items.tolist():
+            holders.setdefault(item, set()).add(label)
+    sharing = {label for several in holders.values() if len(several) > 1 for label in several}
     yield from _about(lists, labels, sharing, "recoding", "which share items; each item has one label", name)
-
-
-def _passes(hierarchy: Hierarchy, node: int) -> bool:
-    """Whether no item below a node may be published that high."""
-    ceilings = hierarchy.ceilings[hierarchy.first[node] : hierarchy.stop[node]]
-    return bool((hierarchy.depth[ceilings] > hierarchy.depth[node]).all())
 
 
 def _about(

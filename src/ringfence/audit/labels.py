@@ -35,11 +35,11 @@ from ringfence.audit.blocks import (
     stretch,
     with_blocks,
 )
+from ringfence.audit.growing import stated_tree
 from ringfence.audit.reading import read_interval, read_set, speller
 from ringfence.audit.spans import Dates, Intervals, Span, Spans, shown
-from ringfence.audit.spelling import as_number, as_range, as_set, is_number
-from ringfence.builders import stated_hierarchy
-from ringfence.hierarchy import ROOT, Hierarchy
+from ringfence.audit.spelling import ROOT, as_number, as_range, as_set, is_number
+from ringfence.audit.trees import Tree
 from ringfence.spec import (
     Attribute,
     BoundaryLevel,
@@ -84,9 +84,9 @@ def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> 
     attribute = spec.attributes[name]
     match attribute.hierarchy:
         case FileHierarchy() | PathsHierarchy() | TreeHierarchy():
-            hierarchy = stated_hierarchy(name, spec)
-            assert hierarchy is not None, "files and trees are stated"
-            return _stated(hierarchy, attribute, missing)
+            tree = stated_tree(name, spec)
+            assert tree is not None, "files and trees are written out"
+            return _stated(tree, attribute, missing)
         case IntervalHierarchy() as given:
             return _spanning(Intervals.of(given), attribute, missing)
         case DateHierarchy(dates=parts):
@@ -113,42 +113,29 @@ def _differ(ceiling: Callable[[str | None], Hashable]) -> Callable[[Values], boo
     return lambda values: len({*map(ceiling, values)}) > 1
 
 
-def _stated(hierarchy: Hierarchy, attribute: Attribute, missing: bool) -> Grammar:
-    """Return the grammar of a tree that the specification states: its labels, and `*` for its root."""
-    spell, at, level = speller(attribute), position(attribute), _level(attribute)
-    spelled = [spell(label) for label in hierarchy.labels]
-    nodes = {label: node for node, label in reversed([*enumerate(spelled)])}  # the lowest of a name
-    nodes.setdefault(ROOT, hierarchy.root)
-    uncertain = hierarchy.root if missing and _marks(attribute) else None
+def _stated(tree: Tree, attribute: Attribute, missing: bool) -> Grammar:
+    """Return the grammar of a tree that the specification writes out: its labels, and `*` for its root."""
+    at, level = position(attribute), _level(attribute)
+    roots = (ROOT, tree.root)
+    uncertain = roots if missing and _marks(attribute) else ()
     # A missing value is directly under the root: the only level that takes it further is that of the root.
-    of_missing = None if level is not None and level < hierarchy.height else hierarchy.root
+    of_missing = None if level is not None and level < tree.height else tree.root
 
-    def passes(label: str) -> bool:
-        node = nodes[label]
-        ceilings = hierarchy.ceilings[hierarchy.first[node] : hierarchy.stop[node]]
-        # A leaf's ceiling and the node both lie on the leaf's way up, so the deeper one is the lower one.
-        return node != uncertain and bool((hierarchy.depth[ceilings] > hierarchy.depth[node]).all())
-
-    def is_value(text: str) -> bool:
-        return nodes.get(text, hierarchy.leaves) < hierarchy.leaves
-
-    def ceiling(value: str | None) -> int | None:
-        return of_missing if value is None else int(hierarchy.ceilings[nodes[value]])
+    def within(label: str) -> Iterable[tuple[int, bool]]:
+        """Return the values that a label holds, each with whether it may have it."""
+        values, steps = tree.held(label) or ((), ())
+        return [(value, climbed <= tree.ceilings[value]) for value, climbed in zip(values, steps, strict=True)]
 
     def holds(label: str) -> list[Stretch]:
-        node = nodes[label]
-        if node == hierarchy.root:
-            return []
-        leaves = [*range(hierarchy.first[node], hierarchy.stop[node])]
-        below = [leaf for leaf in leaves if hierarchy.depth[hierarchy.ceilings[leaf]] <= hierarchy.depth[node]]
-        return [stretch(at(spelled[leaf]), at(spelled[leaf]), closed=True) for leaf in below]
+        values = [tree.paths[value][0] or "" for value, may in within(label) if may and label not in roots]
+        return [stretch(at(value), at(value), closed=True) for value in values]
 
     return Grammar(
         allowed="the labels of its hierarchy, '*'",
-        reads=nodes.__contains__,
-        passes=passes,
-        is_value=is_value,
-        apart=_differ(ceiling),
+        reads=lambda label: tree.held(label) is not None,
+        passes=lambda label: label not in uncertain and not any(may for _, may in within(label)),
+        is_value=tree.leaf_of.__contains__,
+        apart=_differ(lambda value: of_missing if value is None else tree.ceiling_labels[tree.leaf_of[value]]),
         holds=holds,
     )
 

@@ -5,20 +5,22 @@ code for what it says. A published row may come from a row of the original if it
 quasi-identifiers, and is the same in whatever was published as it is.
 """
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, total_by
+from ringfence.audit.counts import Bools, Column, Longs, classes, read_column, read_labels, total_by
 from ringfence.audit.flows import Graph
-from ringfence.audit.reading import Interval, OneOf, read_label, speller
-from ringfence.audit.spelling import as_number, spelled_number
-from ringfence.builders import read_domain
-from ringfence.hierarchy import ROOT, Hierarchy
-from ringfence.spec import Spec
+from ringfence.audit.growing import tree_over
+from ringfence.audit.reading import Interval, OneOf, read_label
+from ringfence.audit.spelling import as_number, spelled_day, spelled_number
+from ringfence.audit.trees import Tree
+from ringfence.spec import Attribute, DateHierarchy, Spec
 
 MOST_PAIRS = 1 << 22
 """How many pairs of combinations are compared in one go, for the sake of memory."""
@@ -80,8 +82,10 @@ def read_sides(
     numbers = np.split(together, [release.num_rows])
     people = None if whose is None else original[whose].combine_chunks().dictionary_encode().indices.to_numpy()
     ours, theirs = (
-        _sorted([read_column(table[name], name, spec) for name in quasi], number, table[rows].to_numpy(), owners)
-        for table, number, owners in zip((release, original), numbers, (None, people), strict=True)
+        _sorted([read(table[name], name, spec) for name in quasi], number, table[rows].to_numpy(), owners)
+        for table, read, number, owners in zip(
+            (release, original), (read_labels, read_column), numbers, (None, people), strict=True
+        )
     )
     return ours, theirs
 
@@ -99,51 +103,62 @@ def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs, whose: Longs | No
 def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover:
     """Return what the labels of a column hold; `rows` are those of the original's combinations.
 
-    The original makes the hierarchy complete. A node is past the boundary of the leaves below it whose ceiling is
-    deeper; other labels are past a leaf's boundary if they hold leaves that are not under its ceiling.
+    The original makes the tree complete. A label of the tree is past the boundary of the values that it is above the
+    ceiling of; other labels are past a value's boundary if they hold values that its ceiling does not.
     """
     counts = total_by(original.codes, rows, len(original.labels)).tolist()
-    domain = read_domain(published.name, spec, original.labels, counts)
-    tree = domain.hierarchy
-    leaves = _Leaves(tree, speller(spec.attributes[published.name]))
-    holds = np.zeros((len(published.labels), tree.leaves), bool)
+    tree, numbers = tree_over(published.name, spec, original.labels, counts)
+    values = _Values(tree, spec.attributes[published.name])
+    holds = np.zeros((len(published.labels), len(tree.paths)), bool)
     past = np.zeros_like(holds)
     for label, held, beyond in zip(published.labels, holds, past, strict=True):
-        node = leaves.node(label)
-        if node is not None:
-            held[tree.first[node] : tree.stop[node]] = True
-            beyond[:] = tree.depth[tree.ceilings] > tree.depth[node]
+        found = values.found(label)
+        if found is not None:
+            held[found[0]] = True
+            beyond[found[0]] = found[1] > tree.limits[found[0]]
         else:
-            held[leaves.under(label or "")] = True
-            within = np.concatenate(([0], np.cumsum(held)))
-            beyond[:] = within[tree.stop[tree.ceilings]] - within[tree.first[tree.ceilings]] < within[-1]
-    return Cover(domain.leaves.astype(np.int64)[original.codes], holds, past)
+            held[values.under(label or "")] = True
+            total = held.sum()
+            for within, bounded in values.ceilings:
+                beyond[bounded] = held[within].sum() < total
+    return Cover(numbers[original.codes], holds, past)
 
 
-class _Leaves:
-    """The leaves of a hierarchy, to be found by labels."""
+class _Values:
+    """The values of a tree, to be found by labels."""
 
-    def __init__(self, tree: Hierarchy, spell: Callable[[str], str]) -> None:
-        self.tree, self.spell = tree, spell
-        spelled = [None if label is None else spell(label) for label in tree.labels]
-        self.nodes = {label: node for node, label in reversed([*enumerate(spelled)])}
-        self.nodes.setdefault(ROOT, tree.root)
-        self.leaves = spelled[: tree.leaves]
-        numbers = {leaf: as_number(label) for leaf, label in enumerate(self.leaves) if label is not None}
-        line = sorted((number, leaf) for leaf, number in numbers.items() if number is not None)
-        self.numbers, self.by_number = [number for number, _ in line], [leaf for _, leaf in line]
+    def __init__(self, tree: Tree, attribute: Attribute) -> None:
+        self.tree = tree
+        is_date = isinstance(attribute.hierarchy, DateHierarchy)
+        self.spell = spelled_number if attribute.numeric else spelled_day if is_date else _written_out
+        self.texts = [path[0] for path in tree.paths]
+        line = [(as_number(text or ""), leaf) for leaf, text in enumerate(self.texts)]
+        rising = sorted((number, leaf) for number, leaf in line if number is not None)
+        self.numbers, self.by_number = [number for number, _ in rising], [leaf for _, leaf in rising]
 
-    def node(self, label: str | None) -> int | None:
-        """Return the node of a label, if it is one.
+    @cached_property
+    def ceilings(self) -> list[tuple[Longs, list[int]]]:
+        """What each ceiling holds, and the values whose ceiling it is."""
+        bounded: dict[str | None, list[int]] = {}
+        for leaf, label in enumerate(self.tree.ceiling_labels):
+            bounded.setdefault(label, []).append(leaf)
+        held = ((self.tree.held(label), leaves) for label, leaves in bounded.items())
+        return [(found[0], leaves) for found, leaves in held if found is not None]
 
-        A missing label is the leaf of the missing value; where the original has none, it was taken out, and may be
-        anything.
+    def found(self, label: str | None) -> tuple[Longs, Longs] | None:
+        """Return what a label of the tree holds, and the steps there; None if it is no label of the tree.
+
+        A missing label is the missing value; where the original has none, it was taken out, and may be anything.
+        Numbers and days may be spelled in another way than the tree has them. An interval may not: it holds what it
+        says, and `20-29` says less than `[20, 30)`.
         """
-        return self.nodes.get(label, self.tree.root if label is None else None)
+        if label is None:
+            return self.tree.held(None) or self.tree.held(self.tree.root)
+        return self.tree.held(label) or self.tree.held(self.spell(label))
 
     def under(self, label: str) -> list[int]:
-        """Return the leaves that some other label holds by what it says: none if it cannot be read."""
-        meaning = read_label(label, self.spell)
+        """Return the values that some other label holds by what it says: none if it cannot be read."""
+        meaning = read_label(label)
         if isinstance(meaning, Interval):
             low, high = 0, len(self.numbers)
             if meaning.low is not None:
@@ -152,9 +167,20 @@ class _Leaves:
                 high = (bisect_right if meaning.with_high else bisect_left)(self.numbers, meaning.high)
             return self.by_number[low:high]
         if isinstance(meaning, OneOf):
-            nodes = [self.nodes[value] for value in meaning.values if value in self.nodes]
-            return [leaf for node in nodes for leaf in range(self.tree.first[node], self.tree.stop[node])]
-        return [leaf for leaf, text in enumerate(self.leaves) if text is not None and meaning.holds(text)]
+            held = [self.tree.held(None) if value is None else self.found(value) for value in meaning.values]
+            return [leaf for found in held if found is not None for leaf in found[0].tolist()]
+        return [leaf for leaf, text in enumerate(self.texts) if text is not None and meaning.holds(text)]
+
+
+def _written_out(text: str) -> str:
+    """Return a large number as text files have it, in powers of ten or with a fraction of zero, in full.
+
+    All other text is as it stands: a code of `007` is not one of `7`.
+
+    >>> _written_out("1e+20"), _written_out("9007199254740992.0"), _written_out("7.0")
+    ('100000000000000000000', '9007199254740992', '7.0')
+    """
+    return spelled_number(text) if re.search(r"[eE]|\d{16}\.0$", text) else text
 
 
 def link(published: Side, original: Side, covers: Sequence[Cover]) -> Graph:

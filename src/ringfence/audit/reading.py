@@ -119,13 +119,14 @@ def read_label(label: str, spell: Callable[[str], str] = str) -> Meaning:
 def read_set(text: str) -> tuple[str | None, ...] | None:
     """Return the values of a set, or None; also of one that is written without blanks or quotes.
 
-    >>> read_set("{a,b c}"), read_set('{a, "b, c"}'), read_set("{}"), read_set("a")
-    (('a', 'b c'), ('a', 'b, c'), None, None)
+    >>> read_set("{a,b c}"), read_set('{"", "b, c"}'), read_set("{}"), read_set("{a,}"), read_set("a")
+    (('a', 'b c'), ('', 'b, c'), None, None, None)
     """
     items = as_set(text)
     if items is None and re.fullmatch(r'\{[^{}"]+\}', text):
-        items = tuple(part.strip() for part in text[1:-1].split(","))
-    return items if items and all(item is None or item for item in items) else None
+        parts = tuple(part.strip() for part in text[1:-1].split(","))
+        return parts if all(parts) else None
+    return items
 
 
 def read_interval(text: str) -> Interval | None:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
-from ringfence.audit.spelling import as_number, spelled_number
+from ringfence.audit.spelling import ROOT, as_number, spelled_number
 from ringfence.errors import listed
-from ringfence.hierarchy import ROOT
 from ringfence.spec import DatePart, IntervalHierarchy
 
 End: TypeAlias = Fraction | float
@@ -64,6 +63,9 @@ class Spans(Protocol):
 
     def around(self, value: Span, level: int) -> Span:
         """Return what holds a number or a day at a level below that of the root."""
+
+    def label(self, span: Span) -> str:
+        """Return the label of what holds a number or a day above it."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Intervals:
         if first is None:
             return None
         spans = (self._interval(Fraction(first), level) for level in range(1, self.root.level))
-        return next((span for span in spans if label == f"[{shown(span.low)}, {shown(span.high)})"), None)
+        return next((span for span in spans if label == self.label(span)), None)
 
     def around(self, value: Span, level: int) -> Span:
         """Return what holds a number at a level below that of the root."""
@@ -132,6 +134,12 @@ class Intervals:
         if self.top is not None and value.low >= self.top:
             return Span(1, self.top, math.inf)
         return self._interval(Fraction(value.low), level)
+
+    def label(self, span: Span) -> str:
+        """Return the label of an interval."""
+        if math.inf in (-span.low, span.high):
+            return (self._below if span.low == -math.inf else self._above) or ROOT
+        return f"[{shown(span.low)}, {shown(span.high)})"
 
     @property
     def _below(self) -> str | None:
@@ -214,6 +222,19 @@ class Dates:
         months = _MONTHS[part]
         year = day.year // 10 * 10 if part == "decade" else day.year
         return Span(level, *_days(part, year, (day.month - 1) // months + 1))
+
+    def label(self, span: Span) -> str:
+        """Return the label of a part of the calendar, which begins as its first day is written."""
+        first = dt.date.fromordinal(int(span.low)).isoformat()
+        match self.parts[span.level - 1]:
+            case "month":
+                return first[:7]
+            case "quarter":
+                return f"{first[:4]}-Q{int(first[5:7]) // 3 + 1}"
+            case "year":
+                return first[:4]
+            case "decade":
+                return f"{first[:3]}0s"
 
 
 def _days(part: DatePart, year: int, within: int = 1) -> tuple[Fraction, Fraction]:

@@ -6,6 +6,9 @@ import re
 from decimal import Decimal
 from typing import Any
 
+ROOT = "*"
+"""The label that stands for anything."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
@@ -13,13 +16,38 @@ _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
 
 
+_CLOCK = re.compile(r"(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])0*|\.0+)?$", re.ASCII)
+
+
 def plain(value: Any) -> str:
-    """Return a value as a text file would show it: whole floats without a fraction, truth in lower case."""
+    r"""Return a value as a text file would show it.
+
+    Whole floats have no fraction, truth is in lower case, times have no needless zeros, and bytes and durations are as
+    databases write them.
+
+    >>> plain(True), plain(2.0), plain(dt.datetime(2024, 1, 1, 8, 0, 0, 250_000)), plain(b"a'")
+    ('true', '2', '2024-01-01 08:00:00.25', 'a\\x27')
+    """
+    shown = str(value)
     if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+        shown = shown.lower()
+    elif isinstance(value, float) and value.is_integer():
+        shown = str(int(value))
+    elif isinstance(value, bytes):
+        shown = re.sub(r"[^ -~]|['\"\\]", lambda found: f"\\x{ord(found[0]):02X}", value.decode("latin-1"))
+    elif isinstance(value, dt.datetime | dt.time):
+        shown = _CLOCK.sub(lambda found: found[1] + (found[2] or ""), shown)
+    elif type(value).__name__ == "MonthDayNano" and not any(value[:2]):  # an engine's duration
+        shown = _told(value[2])
+    return shown
+
+
+def _told(nanoseconds: int) -> str:
+    """Return a duration in hours, minutes and seconds."""
+    minutes, rest = divmod(Decimal(abs(nanoseconds)).scaleb(-9), 60)
+    hours, minutes = divmod(int(minutes), 60)
+    seconds = f"{rest:012.9f}".rstrip("0").rstrip(".")
+    return f"{'-' * (nanoseconds < 0)}{hours:02d}:{minutes:02d}:{seconds}"
 
 
 def as_number(text: str) -> Decimal | None:
@@ -74,6 +102,15 @@ def as_range(label: str) -> tuple[str, str] | None:
     """
     ends = [text for text, _ in _items(label, "[", "]")]
     return (ends[0], ends[1]) if len(ends) == 2 else None
+
+
+def written(value: str) -> str:
+    """Return a value as it stands in a range or a set: as it is if it reads back as itself, else in quotes.
+
+    >>> written("a"), written("a, b"), written("")
+    ('a', '"a, b"', '""')
+    """
+    return value if as_range(f"[{value}, {value}]") == (value, value) else json.dumps(value, ensure_ascii=False)
 
 
 def as_set(label: str) -> tuple[str | None, ...] | None:

@@ -1,7 +1,8 @@
 """What the audit says in the end: findings, and the verdict that holds them."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ringfence.audit.risk import Risk, as_json, shown_risk
@@ -143,6 +144,17 @@ class Verdict:
     """What attacks that were asked for achieve."""
     unjudged: tuple[str, ...] = ()
     """What could not be judged, and what that needs; as long as there is any, the promise is not known to hold."""
+
+    def with_findings(
+        self, findings: Sequence[Finding], measured: Mapping[str, float | int] = MappingProxyType({})
+    ) -> "Verdict":
+        """Return the verdict with more that is wrong, and more that was measured."""
+        return replace(
+            self,
+            ok=self.ok and not findings,
+            findings=(*self.findings, *findings),
+            measured={**self.measured, **measured},
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the verdict as JSON would have it."""

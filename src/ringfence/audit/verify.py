@@ -21,11 +21,13 @@ from ringfence.audit.columns import (
     missing_findings,
     require_columns,
     without_blanks,
+    zero_findings,
 )
 from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_findings
 from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
 from ringfence.audit.gaps import gap_notes
+from ringfence.audit.growing import stated_tree
 from ringfence.audit.guarantees import judge
 from ringfence.audit.itemsets import judge_baskets
 from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
@@ -33,11 +35,11 @@ from ringfence.audit.population import Fits, fit
 from ringfence.audit.posterior import judge_posteriors
 from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
 from ringfence.audit.risk import Risk, measure_risk
+from ringfence.audit.rows import Origin, prove_rows
 from ringfence.audit.scene import Scene
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.basket_rows import fetch_baskets, gather
-from ringfence.builders import stated_hierarchy
-from ringfence.engine import ROWS, WHOSE, Engine
+from ringfence.engine import ROWS, WHICH, WHOSE, Engine
 from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
 
@@ -76,13 +78,14 @@ def verify(
     attacks: Sequence[str] = (),
     values: ibis.Table | None = None,
     traced: ibis.Table | None = None,
+    origin: Origin | None = None,
 ) -> Verdict:
     """Return whether a released table keeps the promise of the specification, with what was measured and what is wrong.
 
-    Rows with the same labels in all quasi-identifiers are a class; numbers are compared by value, all else as text. A
-    missing value is a label like any other, and rows with `*` in every quasi-identifier are a class like any other.
-    Baskets are judged by their labels, whatever else is in their rows. A table that lacks a column it is to be judged
-    by is a DataError: it could not be judged.
+    Rows with the same labels in all quasi-identifiers, as a reader sees them, are a class: numbers are compared by
+    value, text to the letter. A missing value is a label like any other, and rows with `*` in every quasi-identifier
+    are a class like any other. Baskets are judged by their labels, whatever else is in their rows. A table that lacks a
+    column it is to be judged by is a DataError: it could not be judged.
 
     With the original, the release is also traced back to it, row by row, and basket by basket. A release of the method
     `ring` has no classes; it is judged by who could be who, and cannot be judged without the original. With a
@@ -94,36 +97,31 @@ def verify(
     Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
     which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
     rows of the release with the column `data.entity`, and is believed only as far as it can be traced back. What could
-    not be judged is said in `Verdict.unjudged`.
+    not be judged is said in `Verdict.unjudged`. A run knows its `origin`, and has it proven row by row.
     """
+    proven = ([], {}) if origin is None else prove_rows(engine, rows, spec, origin, values)
+    if origin is not None and origin.marked is not None and spec.data.entity is not None:
+        traced = origin.marked.drop(WHICH)
     if spec.has_buckets:
         beside = _second_table(values, population, other)
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
-        return verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
-    quasi, sensitive, items = spec.of_role("quasi"), needed(spec), spec.of_role("items")
+        verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
+        return verdict.with_findings(*proven)
     _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
-    guessed = (name for name in spec.of_role("sensitive") if attacks and name in rows.columns)
-    sensitive = [*dict.fromkeys([*sensitive, *guessed])]
-    basket = [] if spec.data.basket_id is None else [spec.data.basket_id]
-    pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
-    require_columns(rows.columns, [*quasi, *sensitive, *items, *basket, *pseudonym])
-    rows = without_blanks(engine, rows, spec)
-    columns: list[str] = [name for name in rows.columns if name not in basket]
-    rows = gather(engine, rows, spec, columns)
-    counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])  # without quasi-identifiers, all are one class
-    released = read_released(counted, ROWS, quasi, sensitive, spec)
-    total = int(released.rows.sum())
-    evidence = _Evidence([*column_findings(columns, total, spec)], {"k": 0})
+    rows, released = _read(engine, rows, spec, bool(attacks))
+    quasi, total = spec.of_role("quasi"), int(released.rows.sum())
+    evidence = _Evidence([*column_findings(rows.columns, total, spec), *proven[0]], {"k": 0, **proven[1]})
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
-        return _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=None)
+        return _verdict(evidence, released, spec, risk=None)
     evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
+    evidence.add(zero_findings(engine, rows, total))
     if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
         evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
-    shown = rows.drop(*items, *pseudonym)
+    shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:
         known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
@@ -141,10 +139,10 @@ def verify(
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size, evidence.crowd) if quasi else None
-    verdict = _verdict(evidence, released, items=bool(items and not quasi), rings=has_rings(spec), risk=risk)
+    verdict = _verdict(evidence, released, spec, risk=risk)
     carried_out: list[Attack] = []
     if attacks and linked is not None and original is not None:
-        known = _beside(engine, original, spec)
+        known, sensitive = _beside(engine, original, spec), [*released.sensitive]
         truth = read_truth(engine, known, sensitive, spec)
         scene = Scene(released, linked, matches, spec, truth, evidence.measured, corrupted)
         joined = other is not None and "intersection" in attacks
@@ -153,6 +151,23 @@ def verify(
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
         carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
     return replace(verdict, attacks=tuple(carried_out), notes=(*verdict.notes, *unsuccessful(attacks, carried_out)))
+
+
+def _read(engine: Engine, rows: ibis.Table, spec: Spec, attacked: bool) -> tuple[ibis.Table, Released]:
+    """Return the rows of a release, of a long table one a basket, without columns that say nothing; and their counts.
+
+    Without quasi-identifiers, all rows are one class. Attacks guess at every sensitive attribute.
+    """
+    quasi, sensitive = spec.of_role("quasi"), needed(spec)
+    sensitive += [name for name in spec.of_role("sensitive") if attacked and name in rows.columns]
+    sensitive = [*dict.fromkeys(sensitive)]
+    extra = [name for name in (spec.data.basket_id, spec.pseudonym) if name is not None]
+    require_columns(rows.columns, [*quasi, *sensitive, *spec.of_role("items"), *extra])
+    rows = without_blanks(engine, rows, spec)
+    columns: list[str] = [name for name in rows.columns if name != spec.data.basket_id]
+    rows = gather(engine, rows, spec, columns)
+    counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])
+    return rows, read_released(counted, ROWS, quasi, sensitive, spec)
 
 
 def _second_table(values: ibis.Table | None, population: ibis.Table | None, other: ibis.Table | None) -> ibis.Table:
@@ -164,10 +179,10 @@ def _second_table(values: ibis.Table | None, population: ibis.Table | None, othe
     return values
 
 
-def _verdict(evidence: _Evidence, released: Released, *, items: bool, rings: bool, risk: Risk | None) -> Verdict:
+def _verdict(evidence: _Evidence, released: Released, spec: Spec, *, risk: Risk | None) -> Verdict:
     """Put the verdict together; of baskets alone, and of rings, there are no classes to speak of."""
-    findings = tuple(evidence.findings)
-    if items:
+    findings, rings = tuple(evidence.findings), has_rings(spec)
+    if not spec.of_role("quasi") and spec.items is not None:
         return Verdict(not findings, evidence.measured, findings, ())
     if not rings:
         evidence.measured["classes"] = len(released.sizes)
@@ -343,7 +358,7 @@ def _judge_baskets(
     part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
     name, alone, baskets = spec.items or "", not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
-    tree = stated_hierarchy(name, spec)
+    tree = stated_tree(name, spec)
     found: list[Finding] = []
     measured: dict[str, int] = {}
     if original is not None and (tree is not None or alone):

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 from ringfence.audit.verdict import Verdict, some
 from ringfence.census import Census, Floats, Quasi
 from ringfence.declared import METRICS, SCHEMES
-from ringfence.group_plan import GroupColumn, GroupPlan
+from ringfence.group_plan import GROUP, GroupColumn, GroupPlan
 from ringfence.plan import ColumnPlan, GlobalPlan
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.limits import limits, promises
@@ -277,7 +277,7 @@ def _groups(plan: GlobalPlan | GroupPlan | RingPlan, released: Published) -> dic
     """Return how many groups there are and what sizes they have, where rows were grouped."""
     if not isinstance(plan, GroupPlan):
         return None
-    sizes = np.bincount([group for _, group, _ in plan.entries], released.weights)
+    sizes = np.bincount(plan.entries[GROUP].to_numpy(), released.weights)
     return {"count": plan.groups, "least": int(sizes.min()), "half": int(np.median(sizes)), "most": int(sizes.max())}
 
 
@@ -285,7 +285,8 @@ def _rings(plan: GlobalPlan | GroupPlan | RingPlan) -> dict[str, int] | None:
     """Return how many rings there are and what sizes they have, where rows were put into rings."""
     if not isinstance(plan, RingPlan):
         return None
-    return {"count": len(plan.rings), "least": min(plan.rings), "most": max(plan.rings), "width": plan.width}
+    sizes = plan.rings.to_numpy()
+    return {"count": len(sizes), "least": int(sizes.min()), "most": int(sizes.max()), "width": plan.width}
 
 
 def _explanation(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> list[str]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from ringfence.census import Census, Floats, Longs, Sensitive
 from ringfence.covers import Covers, Shown
-from ringfence.group_plan import GroupPlan
+from ringfence.group_plan import COMBINATION, GROUP, ROWS, GroupPlan
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.losses import general_loss
 from ringfence.plan import ColumnPlan, GlobalPlan
@@ -100,19 +100,18 @@ def others(census: Census) -> list[Sensitive]:
 
 def _grouped(census: Census, plan: GroupPlan) -> Published:
     """Return what a plan of groups makes of a census: its entries, as they are."""
-    entries = np.array(plan.entries, np.int64).reshape(-1, 3)
+    combination, group, rows = (plan.entries[name].to_numpy() for name in (COMBINATION, GROUP, ROWS))
     columns = [plan.columns[quasi.name].shown(quasi.hierarchy) for quasi in census.quasi]
-    combinations = np.array(plan.combinations, np.int64)
-    watched = {name: combinations[:, len(columns) + i] for i, name in enumerate(plan.watched)}
+    watched = {name: plan.combinations[name].to_numpy() for name in plan.watched}
     return Published(
         census=census,
-        weights=entries[:, 2],
-        shown=tuple(Shown(column.covers, column.value[entries[:, 1]]) for column in columns),
+        weights=rows,
+        shown=tuple(Shown(column.covers, column.value[group]) for column in columns),
         losses=tuple(general_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
-        masked=np.zeros(len(entries), np.bool_),
+        masked=np.zeros(len(rows), np.bool_),
         recoded=False,
         beside=tuple(
-            Beside(part, np.arange(len(entries)), watched[part.name][entries[:, 0]], entries[:, 2])
+            Beside(part, np.arange(len(rows)), watched[part.name][combination], rows)
             for part in others(census)
             if part.name in watched
         ),

@@ -38,6 +38,11 @@ class Decision:
         return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
 
     @property
+    def recodes_values(self) -> bool:
+        """Whether each value is recoded the same way everywhere."""
+        return isinstance(self.plan, GlobalPlan)
+
+    @property
     def baskets(self) -> "BasketDecision":
         """What was decided on baskets, for whoever knows that there are some."""
         assert self.basket is not None, "the rows have no baskets"

@@ -12,11 +12,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from ringfence.census import Census, Floats, Longs, Quasi
 from ringfence.covers import Representation, Shown, cover
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.group_plan import plan_column, plan_leaves
+from ringfence.group_plan import combination_table, plan_column, plan_leaves
 from ringfence.groups import Combinations, Groups, combinations
 from ringfence.hierarchy import Ints
 from ringfence.kernels.rings import Terrain, cut_rings, part_by_values, slot_tuples
@@ -264,10 +265,10 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
     return RingPlan(
         columns={quasi.name: plan_column(quasi, part) for quasi, part in zip(census.quasi, slots.shown, strict=True)},
         watched={part.name: plan_leaves(part) for part in watched},
-        combinations=tuple(map(tuple, codes.tolist())),
+        combinations=combination_table(codes, [*census.names, *(part.name for part in watched)]),
         order=runs_of(rings.order),
         slots=runs_of(slots.kind),
-        rings=tuple(np.diff(rings.starts).tolist()),
+        rings=pa.array(np.diff(rings.starts), pa.int64()),
         width=rings.width,
         suppressed_rows=int(rings.suppressed.sum()),
         complete=tuple(complete),

@@ -1,0 +1,197 @@
+"""Runs that are killed: a program that forks run after run, kills each somewhere, and looks at what is left.
+
+    python tests/killed.py FOLDER steps|first|files|random TIMES
+
+What is wrong is printed, line by line; in the end, how many were killed. It is a program of its own because the parent
+must be warm, so that a run takes a moment, and must not have threads.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ringfence as rf
+from ringfence import api, staging
+from ringfence.engine import Engine
+
+STEPS = ("replace", "rename", "symlink", "fsync", "mkdir", "unlink", "rmdir", "open")
+"""What a run asks the system for that changes something, or is about to."""
+OLD, NEW = 2, 3
+
+
+def spec(folder: Path, k: int) -> rf.Spec:
+    """A specification that tells by its k which run a release is of."""
+    return rf.Spec(
+        data={"source": "people.csv"},
+        attributes={"q": {"role": "quasi", "hierarchy": "flat"}, "s": {"role": "insensitive"}},
+        privacy={"k": k},
+        method={"name": "levels", "levels": {"q": 0}, "suppression": 1},
+    ).at(folder)
+
+
+def run(folder: Path, k: int) -> None:
+    """Publish once."""
+    api.run(spec(folder, k), folder / "out", report=False)
+
+
+def die_at(step: int) -> None:
+    """Have this process killed just before so many steps of publishing are done."""
+    left = [step]
+
+    def counted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def mortal(*arguments: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments, **named)
+
+        return mortal
+
+    for name in STEPS:
+        setattr(os, name, counted(getattr(os, name)))
+    written = counted(io.open)
+    io.open = lambda file, mode="r", *rest, **named: (written if "w" in mode else open)(file, mode, *rest, **named)  # type: ignore[assignment]
+    Engine.write = counted(Engine.write)  # type: ignore[method-assign]
+
+
+def forked(work: Callable[[], None], *, after: float | None = None) -> bool:
+    """Do something in a process of its own, killed after some seconds if need be; whether it came to its end."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        except BaseException as error:
+            print(f"a run failed: {type(error).__name__}: {error}", flush=True)
+            os._exit(1)
+        os._exit(0)
+    if after is not None:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def shown(folder: Path) -> Iterator[str]:
+    """What is wrong with what a folder shows after a kill."""
+    public = folder / "out/public"
+    try:
+        manifest = json.loads((public / "manifest.json").read_text())
+        rows = (public / "release.csv").read_bytes()
+    except FileNotFoundError as error:
+        yield f"the release is gone: {error}"
+        return
+    if hashlib.sha256(rows).hexdigest() != manifest["release"]["sha256"]:
+        yield "the release is not the one of its manifest"
+    if manifest["spec"]["privacy"] not in ({"k": OLD}, {"k": NEW}) or not (folder / "out/private/log.txt").exists():
+        yield "neither the old release nor the new one"
+
+
+def names_in(folder: Path) -> set[str]:
+    """What lies in a folder."""
+    return {path.name for path in folder.iterdir()}
+
+
+def left(folder: Path) -> Iterator[str]:
+    """What is left beside the one release after a run that was not disturbed."""
+    house = folder / "out/.ringfence"
+    expected = {
+        house: {"current", "lock", (house / "current").readlink().name},
+        folder / "out": {"public", "private", ".ringfence"},
+        Path.cwd(): set(),
+        Path(tempfile.gettempdir()): set(),
+    }
+    for place, names in expected.items():
+        if names_in(place) != names:
+            yield f"left in {place}: {names_in(place) - names}"
+
+
+def after_a_kill(folder: Path, when: str, *, first: bool = False) -> None:
+    """Look at what a kill has left, publish again, and look again."""
+    public = folder / "out/public/release.csv"
+    wrong = [] if first and not public.exists() else [*shown(folder)]
+    if not forked(lambda: run(folder, OLD)):
+        wrong.append("the next run failed")
+    for line in [*wrong, *shown(folder), *left(folder)]:
+        print(f"killed {when}: {line}", flush=True)
+
+
+def at_every_step(folder: Path, every: int, *, first: bool) -> int:
+    """Kill a run at every so many steps; return how many there were."""
+    step = 0
+    while True:
+        if first:
+            shutil.rmtree(folder / "out", ignore_errors=True)
+
+        def work(step: int = step) -> None:
+            die_at(step)
+            run(folder, NEW)
+
+        if forked(work):
+            return step // every
+        after_a_kill(folder, f"before step {step}", first=first)
+        step += every
+
+
+def at_random(folder: Path, times: int) -> int:
+    """Kill runs at random moments."""
+    started = time.monotonic()
+    forked(lambda: run(folder, NEW))
+    duration = time.monotonic() - started
+    for _ in range(times):
+        moment = random.uniform(0, duration)
+        forked(lambda: run(folder, NEW), after=moment)
+        after_a_kill(folder, f"after {moment:.4f} s")
+    return times
+
+
+def while_files_are_written(folder: Path) -> int:
+    """Kill the writing of two files at every step: each is the old one or the new one, and nothing is left."""
+    step = 0
+    out = folder / "files"
+    staging.write_files(out, {"a": b"old", "b": b"old"})
+    while True:
+
+        def work(step: int = step) -> None:
+            die_at(step)
+            staging.write_files(out, {"a": b"new", "b": b"new"})
+
+        ended = forked(work)
+        if {(out / name).read_bytes() for name in ("a", "b")} - {b"old", b"new"}:
+            print(f"killed before step {step}: a file is neither old nor new")
+        staging.write_files(out, {"a": b"old", "b": b"old"})
+        if names_in(out) != {"a", "b"}:
+            print(f"killed before step {step}: left are {names_in(out)}")
+        if ended:
+            return step
+        step += 1
+
+
+def main(folder: Path, what: str, times: int) -> None:
+    """Kill, look, and say how often."""
+    (folder / "people.csv").write_text("q,s\n" + "".join(f"{'abc'[i % 3]},{i}\n" for i in range(12)) + "z,99\n")
+    with contextlib.suppress(FileExistsError):
+        (folder / "cwd").mkdir()
+    os.chdir(folder / "cwd")
+    run(folder, OLD)
+    match what:
+        case "steps" | "first":
+            done = at_every_step(folder, times, first=what == "first")
+        case "files":
+            done = while_files_are_written(folder)
+        case _:
+            done = at_random(folder, times)
+    print(json.dumps({"killed": done}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
