@@ -11,7 +11,7 @@ from ringfence.census import Census
 from ringfence.errors import Unsatisfiable
 from ringfence.methods import decide
 from ringfence.models import Promise, promise
-from ringfence.search import methods
+from ringfence.search import schemes
 from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -38,7 +38,7 @@ def both(
     """What the search finds, and what it would find if it pruned by every model."""
     census = count(pa.table(rows), spec)
     right = decide(census, spec, Watch())
-    monkeypatch.setattr(methods, "promise", gullible)
+    monkeypatch.setattr(schemes, "promise", gullible)
     try:
         return right, decide(census, spec, Watch())
     except Unsatisfiable as error:

@@ -107,8 +107,8 @@ class MetricTraits:
     name: str
     line: str
     meaning: str
-    additive: bool = True
-    every_k: bool = True
+    additive: bool = False
+    every_k: bool = False
     needs_target: bool = False
 
 

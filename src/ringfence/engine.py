@@ -347,8 +347,8 @@ def digest(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wan
 
 
 def _cells(rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
-    """Return some cells of a row as texts, by their place, after a key."""
-    texts = {f"cell {place}": _as_text(rows[name]) for place, name in enumerate(columns)}
+    """Return some cells of a row as texts, by their place, after a key. An empty text is a missing one."""
+    texts = {f"cell {place}": _as_text(rows[name]).fill_null("") for place, name in enumerate(columns)}
     return ibis.struct({"key": ibis.literal(key), **texts})
 
 

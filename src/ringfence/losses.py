@@ -97,6 +97,8 @@ class CellLoss(MetricTraits):
 
     of: "Callable[[Quasi, Covering], Floats]"
     weighted: bool = True
+    additive: bool = True
+    every_k: bool = True
 
 
 def cell_loss(name: str) -> CellLoss | None:
@@ -115,12 +117,16 @@ declare(
         name="dm",
         line="discernibility: the sum over rows of the size of their class; a suppressed row counts all rows",
         meaning="Discernibility: the sum over rows of the size of their class; a suppressed row counts as all rows.",
+        additive=True,
+        every_k=True,
     ),
     MetricTraits(
         name="hdm",
         line="hierarchical discernibility: the sum over rows of the share of other values confused with theirs",
         meaning="Hierarchical discernibility: the sum over rows of the share of other rows whose value is now confused"
         " with theirs.",
+        additive=True,
+        every_k=True,
     ),
     CellLoss(
         name="glm",
@@ -154,14 +160,12 @@ declare(
         name="ce",
         line="classification error: the share of rows suppressed, or not of the commonest label (method.target)",
         meaning="Classification error: the share of rows suppressed, or not of the commonest label in their class.",
-        additive=False,
+        every_k=True,
         needs_target=True,
     ),
     MetricTraits(
         name="aecs",
         line="average class size: rows over classes times k",
         meaning="Average class size, in units of k. 1: no class is larger than it must be.",
-        additive=False,
-        every_k=False,
     ),
 )

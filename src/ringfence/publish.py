@@ -33,8 +33,6 @@ from ringfence.staging import put, staging, write_files
 from ringfence.typed import typed_rows
 
 FORMATS = ("csv", "parquet", "dat", "spmf")
-TYPED_METHODS = ("cluster", "hilbert", "local", "mondrian", "ring")
-"""Those that publish sets or ranges row by row, where a reader has most use for their values."""
 
 
 class AuditFailed(RingfenceError):
@@ -137,7 +135,7 @@ def _unlike(engine: Engine, written: ibis.Table, rows: ibis.Table, spec: Spec, f
 
 def _write_typed(engine: Engine, release: Path, spec: Spec) -> None:
     """Write a release once more beside itself, sets as lists and ranges as two columns, where it has any."""
-    if spec.method.name not in TYPED_METHODS or spec.method.shown_as == "hierarchy":
+    if not spec.groups_rows or spec.method.shown_as == "hierarchy":
         return
     rows = typed_rows(engine, engine.open(release, spec.data, as_it_stands=True), spec)
     if rows is not None:
