@@ -178,7 +178,7 @@ def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spe
             return some_known
     held = cover(published, original, rows.to_numpy(), spec)
     may = held.holds & ~held.past
-    width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int64).max)
+    width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int32).max)
     width[[label == ROOT for label in published.labels]] += may.any(axis=0)  # everything, for want of others
     best = width.argmin(axis=0)
     best[~may.any(axis=0)] = -1
