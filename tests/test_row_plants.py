@@ -53,7 +53,7 @@ def spec_of(method: str, **data: Any) -> rf.Spec:
             "hierarchy": {"tree": {"drinks": ["tea", "milk"], "other": ["salt"]}},
         }
         attributes = {"cart": cart, "note": {"role": "insensitive"}}
-        asked = {"attributes": attributes, "privacy": {"k": 7, "m": 2}, "method": {"name": "itemsets"}}
+        asked = {"attributes": attributes, "privacy": {"k": 6, "m": 2}, "method": {"name": "itemsets"}}
     else:
         asked = {"attributes": PEOPLE, "privacy": {"k": 3}, "method": METHODS[method]}
     return rf.Spec(data={"unlisted": "drop", **data}, **asked)
