@@ -38,7 +38,7 @@ test-long: lint
 
 # What the code writes itself: the page of errors, from what the commands print; the commands; the schema of plans.
 pages: $(READY)
-	$(BIN)/python tests/error_cases.py
+	$(BIN)/python -m tests.error_cases
 	$(BIN)/python tests/written_pages.py
 
 # The peers that benchmarks compare with want older versions of some libraries: they live in a .venv of their own.

@@ -17,9 +17,9 @@ import ringfence as rf
 from benchmarks.cluster import ADULT, specification
 from benchmarks.data import QUASI, adult, sales, webview, whole_adult
 from benchmarks.timing import best_seconds
-from ringfence.audit.itemsets import judge_baskets
+from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.verify import verify
-from ringfence.engine import Engine
+from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
 
 FEW = ["sex", "age", "race", "marital-status"]

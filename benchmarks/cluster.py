@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from benchmarks.data import census_income, count, whole_adult
 from benchmarks.timing import best_seconds
-from ringfence.census import Census
-from ringfence.search.asked import GroupsAsked
-from ringfence.search.cluster import ClusterResult, cluster, diversity_weights
+from ringfence.census.census import Census
+from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.groups.cluster import ClusterResult, cluster, diversity_weights
 from ringfence.spec import Spec
 
 ADULT = Path(__file__).parent / "papers" / "cluster.toml"

@@ -6,15 +6,14 @@ import os
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 
-from ringfence.census import Census, counted_columns, take_census
-from ringfence.engine import ROWS, Engine
+from ringfence.arrays import Longs
+from ringfence.census.census import Census, counted_columns, take_census
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
-
-Longs = npt.NDArray[np.int64]
 
 COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.data import adult_attributes, count, write_adult
 from benchmarks.timing import best_seconds
-from ringfence.search.frontier import exact_front
+from ringfence.search.front.frontier import exact_front
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Longs, sales, webview
+from benchmarks.data import sales, webview
 from benchmarks.timing import best_seconds
-from ringfence.baskets import Baskets
-from ringfence.builders import read_domain
-from ringfence.search.itemsets import find_cut
+from ringfence.arrays import Longs
+from ringfence.census.baskets import Baskets
+from ringfence.search.itemsets.find import find_cut
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
+from ringfence.values.builders import read_domain
 
 K = 5
 MINUTE = 60.0

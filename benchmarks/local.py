@@ -14,15 +14,15 @@ from typing import Any
 from benchmarks.cluster import CENSUS_INCOME, specification
 from benchmarks.data import adult_attributes, census_income, count, write_adult
 from benchmarks.timing import best_seconds
-from ringfence.census import Census
-from ringfence.covers import Representation, cover_groups
-from ringfence.groups import Groups
-from ringfence.metrics import measure_groups
-from ringfence.models import promise
-from ringfence.search.asked import GroupsAsked
-from ringfence.search.hilbert import hilbert
-from ringfence.search.local import local
-from ringfence.search.mondrian import mondrian
+from ringfence.census.census import Census
+from ringfence.census.covers import Representation, cover_groups
+from ringfence.census.groups import Groups
+from ringfence.judging.metrics import measure_groups
+from ringfence.judging.models import promise
+from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.groups.hilbert import hilbert
+from ringfence.search.groups.local import local
+from ringfence.search.groups.mondrian import mondrian
 from ringfence.spec import Spec
 
 ELSEWHERE: list[dict[str, Any]] = [

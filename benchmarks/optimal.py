@@ -14,18 +14,18 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.data import adult, count
-from ringfence.census import Census
-from ringfence.classes import Roller
-from ringfence.declared import Scheme
-from ringfence.metrics import metric
-from ringfence.models import promise
-from ringfence.search import auto
-from ringfence.search.answers import Answers, alone
-from ringfence.search.merging import Terms
+from ringfence.census.census import Census
+from ringfence.census.classes import Roller
+from ringfence.judging.metrics import metric
+from ringfence.judging.models import promise
 from ringfence.search.progress import Watch
-from ringfence.search.proof import Alone, Proof
-from ringfence.spaces import Space
+from ringfence.search.recode import auto
+from ringfence.search.recode.contexts import Terms
+from ringfence.search.recode.iterated import Answers, alone
+from ringfence.search.recode.proof import Alone, Proof
+from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
+from ringfence.spec.declared import Scheme
 
 ATTRIBUTES = ["age", "marital-status", "race", "sex", "workclass", "education", "occupation", "native-country"]
 KS = [2, 3, 5, 10, 15, 20]

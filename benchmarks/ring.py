@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from benchmarks.data import CENSUS, resampled_census
 from ringfence.audit.verify import verify
-from ringfence.census import counted_columns, take_census
-from ringfence.engine import ROWS, Engine
+from ringfence.census.census import counted_columns, take_census
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.methods import decide
-from ringfence.plan import Occasion
-from ringfence.ring_plan import RingPlan
+from ringfence.plans.base import Occasion
+from ringfence.plans.ring import RingPlan
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

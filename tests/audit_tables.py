@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ringfence.audit.verify import Verdict, verify
-from ringfence.engine import Engine
+from ringfence.audit.verdict import Verdict
+from ringfence.audit.verify import verify
+from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
 
 Row = tuple[Any, ...]

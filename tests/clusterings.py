@@ -12,9 +12,9 @@ from itertools import chain
 
 import numpy as np
 
-from ringfence.census import Census
-from ringfence.groups import Groups
-from ringfence.hierarchy import Hierarchy
+from ringfence.census.census import Census
+from ringfence.census.groups import Groups
+from ringfence.values.hierarchy import Hierarchy
 
 Row = tuple[tuple[int, ...], tuple[int, ...]]
 Cluster = list[Row]

@@ -10,9 +10,8 @@ from fractions import Fraction
 from itertools import pairwise
 from math import isclose, log
 
-from tables import all_nodes, node_at, row_classes
-
-from ringfence.census import Census, Quasi, Sensitive
+from ringfence.census.census import Census, Quasi, Sensitive
+from tests.tables import all_nodes, node_at, row_classes
 
 Histogram = Counter[int]
 Nodes = tuple[int, ...]

@@ -1,4 +1,4 @@
-"""The errors that users meet, each with what provokes it: `python tests/error_cases.py` writes docs/errors.md anew.
+"""The errors that users meet, each with what provokes it: `python -m tests.error_cases` writes docs/errors.md anew.
 
 A test compares the page with what the commands really print, and fails when they drift apart.
 """

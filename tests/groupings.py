@@ -8,9 +8,8 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
-from clusterings import lowest_common
-
-from ringfence.census import Census, Quasi
+from ringfence.census.census import Census, Quasi
+from tests.clusterings import lowest_common
 
 Leaves = tuple[int, ...]
 

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ringfence.baskets import Baskets
-from ringfence.hierarchy import Hierarchy, Tree
+from ringfence.census.baskets import Baskets
 from ringfence.spec import Spec
+from ringfence.values.hierarchy import Hierarchy, Tree
 
 Cut = tuple[int, ...]
 """The node that each leaf is published as."""

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import ringfence as rf
-from ringfence import api, staging
-from ringfence.engine import Engine
+from ringfence import api
+from ringfence.rows import staging
+from ringfence.rows.engine import Engine
 
 STEPS = ("replace", "rename", "symlink", "fsync", "mkdir", "unlink", "rmdir", "open")
 """What a run asks the system for that changes something, or is about to."""

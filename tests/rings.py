@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from test_covers import cell_cost, expected_cover
-
-from ringfence.census import Census
-from ringfence.covers import Representation
+from ringfence.census.census import Census
+from ringfence.census.covers import Representation
+from tests.census.test_covers import cell_cost, expected_cover
 
 Row = tuple[int, ...]
 

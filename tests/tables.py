@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ringfence.census import Census, take_census
-from ringfence.hierarchy import Hierarchy
+from ringfence.census.census import Census, take_census
 from ringfence.spec import Spec
+from ringfence.values.hierarchy import Hierarchy
 
 ROWS = "number of rows"
 

@@ -13,16 +13,15 @@ import pyarrow as pa
 import pytest
 
 import ringfence as rf
-from ringfence.checks import check_available
 from ringfence.cli import app
-from ringfence.declared import BASKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
 from ringfence.errors import SpecError
-from ringfence.losses import CellLoss, Covering
+from ringfence.judging.losses import CellLoss, Covering
+from ringfence.judging.metrics import OF_CLASSES, OF_GROUPS
+from ringfence.judging.models import PROMISED
 from ringfence.methods.base import Method
-from ringfence.metrics import OF_CLASSES, OF_GROUPS
-from ringfence.models import PROMISED
-from ringfence.spec import MODELS
-from ringfence.spec import Method as MethodTable
+from ringfence.methods.checks import check_available
+from ringfence.spec.declared import BASKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
+from ringfence.spec.tables import MODELS, MethodTable
 
 PEOPLE = pa.table(
     {
@@ -135,8 +134,8 @@ def test_methods_that_are_not_used_are_not_loaded(name: str, others: set[str]) -
 
 def two_groups(census: Any, spec: rf.Spec, watch: Any) -> Any:  # noqa: ARG001
     """Decide on two groups: the lower and the upper half of the tuples by their first attribute."""
-    from ringfence.groups import Groups, combinations
-    from ringfence.search.grouped import groups_decision
+    from ringfence.census.groups import Groups, combinations
+    from ringfence.search.groups.grouped import groups_decision
 
     combined = combinations(census, [])
     first = census.quasi[0].ranks[census.codes[combined.tuples, 0]]

@@ -13,26 +13,26 @@ from typing import Any, get_args
 import jsonschema
 import pyarrow as pa
 import pytest
-from written_pages import DOCS, PAGES, commands
 
 import ringfence as rf
-from ringfence.audit.attacks import NAMES as ATTACKS
-from ringfence.catalogue import catalogue
+from ringfence.audit.attacks.carry_out import NAMES as ATTACKS
 from ringfence.cli import app
-from ringfence.declared import METHODS, METRICS, SCHEMES
+from ringfence.methods.catalogue import catalogue
 from ringfence.samples import write_people
 from ringfence.search.decision import Plan
-from ringfence.spec_tables import HIERARCHY_KINDS, Attribute, Data, Frontier, Method, Part, Privacy
+from ringfence.spec.declared import METHODS, METRICS, SCHEMES
+from ringfence.spec.tables import HIERARCHY_KINDS, Attribute, Data, FrontierTable, MethodTable, Privacy, SpecTable
+from tests.written_pages import DOCS, PAGES, commands
 
 ROOT = DOCS.parent
 READ = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 SPECIFICATION = (DOCS / "specification.md").read_text(encoding="utf-8")
-TABLES: dict[str, type[Part]] = {
+TABLES: dict[str, type[SpecTable]] = {
     "data": Data,
     "attributes.NAME": Attribute,
     "privacy": Privacy,
-    "method": Method,
-    "frontier": Frontier,
+    "method": MethodTable,
+    "frontier": FrontierTable,
 }
 
 
@@ -53,7 +53,7 @@ def rows(text: str) -> dict[str, str]:
     return {row[1]: row[0] for row in re.finditer(r"^\| `(\w+)[^\n]*$", text, re.MULTILINE)}
 
 
-def keys(table: type[Part]) -> list[str]:
+def keys(table: type[SpecTable]) -> list[str]:
     """The keys of a table of the specification as they are written."""
     return [field.alias or name for name, field in table.model_fields.items()]
 
@@ -63,13 +63,13 @@ def choices(annotation: Any) -> Iterator[str]:
     for part in get_args(annotation):
         if isinstance(part, str):
             yield part
-        elif not (isinstance(part, type) and issubclass(part, Part)):
+        elif not (isinstance(part, type) and issubclass(part, SpecTable)):
             yield from choices(part)
 
 
-def parts(annotation: Any) -> Iterator[type[Part]]:
+def parts(annotation: Any) -> Iterator[type[SpecTable]]:
     """The tables that a key may be."""
-    if isinstance(annotation, type) and issubclass(annotation, Part):
+    if isinstance(annotation, type) and issubclass(annotation, SpecTable):
         yield annotation
     for part in get_args(annotation):
         yield from parts(part)
@@ -102,7 +102,7 @@ def test_methods_schemes_and_metrics_are_documented(key: str, names: dict[str, A
 def test_every_search_and_every_option_says_for_which_method_it_is() -> None:
     described = rows(section("`[method]`"))
     assert {search for method in METHODS.values() for search in method.searches} <= quoted(described["search"])
-    for option in Method.model_fields:
+    for option in MethodTable.model_fields:
         takers = [name for name, method in METHODS.items() if option in method.options]
         if len(takers) == 1:
             assert f"`{takers[0]}`" in described[option], f"method.{option} is for {takers[0]}"

@@ -1,12 +1,13 @@
 """The page of errors says what the commands print."""
 
 import pytest
-from error_cases import CASES, PAGE, ErrorCase, page
+
+from tests.error_cases import CASES, PAGE, ErrorCase, page
 
 
 def test_the_page_is_what_the_commands_print(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert PAGE.read_text(encoding="utf-8") == page(), "run `python tests/error_cases.py` and look at what changed"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tests.error_cases` and look at what changed"
 
 
 @pytest.mark.parametrize("case", [case for cases in CASES.values() for case in cases], ids=lambda case: case.title)

@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from fuzz.cases import ENTITY, IDENTIFIER, TRACE, Case, draw_case
-from fuzz.columns import KINDS, Column
-from fuzz.judge import Rows, Stated, Wrong, distance, judge, regular_part
-from fuzz.labels import Reader, range_ends, set_members
-from fuzz.trial import carry_out
+
+from tests.fuzz.cases import ENTITY, IDENTIFIER, TRACE, Case, draw_case
+from tests.fuzz.columns import KINDS, Column
+from tests.fuzz.judge import Rows, Stated, Wrong, distance, judge, regular_part
+from tests.fuzz.labels import Reader, range_ends, set_members
+from tests.fuzz.trial import carry_out
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 CASES = int(os.environ.get("RINGFENCE_FUZZ_CASES", "20000" if LONG else "200"))

@@ -13,17 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ringfence.builders import Domain, read_domain, stated_hierarchy
-from ringfence.samples import (
-    BASKET_TREE,
-    SALARY,
-    baskets,
-    baskets_spec,
-    people,
-    people_spec,
-    write_people,
-)
+from ringfence.samples import BASKET_TREE, SALARY, baskets, baskets_spec, people, people_spec, write_people
 from ringfence.spec import Spec
+from ringfence.values.builders import Domain, read_domain, stated_hierarchy
 
 WITH_HIERARCHY = [name for name, attribute in people_spec().attributes.items() if attribute.hierarchy is not None]
 

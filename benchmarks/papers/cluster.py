@@ -16,10 +16,10 @@ from benchmarks.cluster import ADULT, over, specification
 from benchmarks.data import count, whole_adult
 from benchmarks.papers.cluster_charts import draw_losses, draw_times
 from benchmarks.papers.pages import Page, Row
-from ringfence.census import Census
-from ringfence.hierarchy import Hierarchy
-from ringfence.search.boundaries import explain_suppression
-from ringfence.search.cluster import ClusterResult
+from ringfence.census.census import Census
+from ringfence.search.groups.boundaries import explain_suppression
+from ringfence.search.groups.cluster import ClusterResult
+from ringfence.values.hierarchy import Hierarchy
 
 # The paper's Tables 5 and 6: for each k and p the cells in which GreedyPKClustering breaks a boundary, and the rows
 # that GreedyCPKA suppresses; for each k the rows that GreedyCKA suppresses.

@@ -20,12 +20,12 @@ from benchmarks.data import adult, count
 from benchmarks.papers.frontier_charts import draw_depths, draw_fronts, draw_lattices, draw_speed
 from benchmarks.papers.pages import Page, Row
 from benchmarks.timing import best_seconds
-from ringfence.census import Census
-from ringfence.search.frontier import Front, exact_front
-from ringfence.search.lattice import SAME
-from ringfence.search.ledger import Ledger
-from ringfence.search.poka import poka_front, recall_precision
+from ringfence.census.census import Census
+from ringfence.search.front.frontier import Front, exact_front
+from ringfence.search.front.node_costs import NodeCosts
+from ringfence.search.front.poka import poka_front, recall_precision
 from ringfence.search.progress import Watch
+from ringfence.search.recode.lattice import SAME
 from ringfence.spec import Spec
 
 SPEC = Path(__file__).with_suffix(".toml")
@@ -218,10 +218,10 @@ def _suppression(rows: pa.Table) -> Iterator[Row]:
 
 def steps_up(lattice: Lattice) -> tuple[int, int]:
     """Return how many steps there are from a node with k >= 2 to one a level coarser, and at how many loss falls."""
-    ledger = Ledger(lattice.census, lattice.spec, least=1)
-    ledger.fill(Watch())
+    lattice_costs = NodeCosts(lattice.census, lattice.spec, least=1)
+    lattice_costs.fill(Watch())
     shape = [height + 1 for height in lattice.census.heights]
-    k, loss = ledger.judged.k.reshape(shape), ledger.judged.cost.reshape(shape)
+    k, loss = lattice_costs.judged.k.reshape(shape), lattice_costs.judged.cost.reshape(shape)
     steps = falls = 0
     for axis, height in enumerate(lattice.census.heights):
         finer, coarser = (np.take(loss, range(start, start + height), axis) for start in (0, 1))

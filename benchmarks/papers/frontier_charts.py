@@ -7,7 +7,7 @@ import altair as alt
 
 from benchmarks.papers.pages import Row
 from ringfence.report.style import ACCENT, ORIGINAL, RELEASE, Chart, data, layered
-from ringfence.search.frontier import Front
+from ringfence.search.front.frontier import Front
 
 LOSSES = {"glm": "general loss (glm)", "dm": "discernibility (dm)", "ce": "classification error (ce)"}
 TICKS = {

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.data import Longs, sales, webview
+from benchmarks.data import sales, webview
 from benchmarks.papers.itemsets_charts import draw_panels
 from benchmarks.papers.pages import Page, Row
-from ringfence.baskets import Baskets
-from ringfence.builders import read_domain
-from ringfence.search.itemsets import find_cut
+from ringfence.arrays import Longs
+from ringfence.census.baskets import Baskets
+from ringfence.search.itemsets.find import find_cut
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
+from ringfence.values.builders import read_domain
 
 Pairs = tuple[Longs, Longs]
 """Rows and items, a pair for each item of a row."""

@@ -16,18 +16,19 @@ import pyarrow.compute as pc
 from benchmarks.data import CENSUS, all_adult, count, resampled_census
 from benchmarks.papers.pages import Page, Row
 from benchmarks.papers.ring_charts import draw_curves
-from ringfence.census import Census, Longs
-from ringfence.covers import Representation, cover_groups
-from ringfence.groups import Groups
-from ringfence.kernels.matchings import draw_rings
+from ringfence.arrays import Longs
+from ringfence.census.census import Census
+from ringfence.census.covers import Representation, cover_groups
+from ringfence.census.groups import Groups
+from ringfence.judging.metrics import measure_groups
+from ringfence.kernels.groups.matchings import draw_rings
 from ringfence.kernels.secret import new_stream, secret_key
-from ringfence.metrics import measure_groups
-from ringfence.search.anatomy import anatomize
-from ringfence.search.asked import GroupsAsked
-from ringfence.search.hilbert import hilbert
-from ringfence.search.local import local
-from ringfence.search.ring import cover_slots, rings_by_quasi_identifiers
-from ringfence.search.ring_diversity import rings_as_printed, rings_of_different_values
+from ringfence.search.groups.anatomy import anatomize
+from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.groups.hilbert import hilbert
+from ringfence.search.groups.local import local
+from ringfence.search.groups.ring import cover_slots, rings_by_quasi_identifiers
+from ringfence.search.groups.ring_diversity import rings_as_printed, rings_of_different_values
 from ringfence.spec import Spec
 
 ADULT = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]

@@ -15,14 +15,14 @@ import pyarrow as pa
 from benchmarks.data import adult, count
 from benchmarks.papers.pages import Page, Row
 from benchmarks.papers.schemes_charts import draw_lines
-from ringfence.census import Census
-from ringfence.classes import Roller
+from ringfence.census.census import Census
+from ringfence.census.classes import Roller
+from ringfence.judging.metrics import hdm_tallies, metric
+from ringfence.judging.models import promise
 from ringfence.methods import decide
-from ringfence.metrics import hdm_tallies, metric
-from ringfence.models import promise
-from ringfence.search.optimal import Techniques, search_partitions
 from ringfence.search.progress import SearchResult, Watch
-from ringfence.spaces import Space
+from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
+from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
 
 SPEC = Path(__file__).with_suffix(".toml")

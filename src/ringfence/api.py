@@ -9,22 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.checks import check_available, check_front, check_promise
 from ringfence.errors import DataError, SpecError
-from ringfence.fronts import Frontier, SchemeFrontier
-from ringfence.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
-from ringfence.release import Release
-from ringfence.spec import Data, Spec
+from ringfence.methods.checks import check_available, check_front, check_promise
+from ringfence.release.fronts import Frontier, SchemeFrontier
+from ringfence.release.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
+from ringfence.release.release import Release
+from ringfence.spec import Spec
+from ringfence.spec.tables import Data
 
 if TYPE_CHECKING:
     import ibis
     import pyarrow as pa
 
-    from ringfence.audit.rows import Origin
-    from ringfence.audit.verify import Verdict
-    from ringfence.draft import Draft
-    from ringfence.engine import Engine
-    from ringfence.plan import GlobalPlan
+    from ringfence.audit.trace.rows import Origin
+    from ringfence.audit.verdict import Verdict
+    from ringfence.draft.draft import Draft
+    from ringfence.plans.recode import GlobalPlan
+    from ringfence.rows.engine import Engine
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
 BASKET_FILES = (".dat", ".spmf")
@@ -79,7 +80,7 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 
     `plan` is a plan or the path of a saved one; `source` is as for `anonymize`.
     """
-    from ringfence.plan import GlobalPlan
+    from ringfence.plans.recode import GlobalPlan
 
     if unknown not in ("error", "suppress"):
         raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
@@ -114,10 +115,10 @@ def _audited(
 ) -> Release:
     """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.audit.verify import verify
-    from ringfence.engine import Engine
-    from ringfence.publish import check, proven_by
-    from ringfence.sources import as_arrow, like
-    from ringfence.values import canonical_table
+    from ringfence.release.publish import check, proven_by
+    from ringfence.rows.engine import Engine
+    from ringfence.rows.same_value import canonical_table
+    from ringfence.rows.sources import as_arrow, like
 
     held = None if isinstance(source, str | Path) else canonical_table(as_arrow(source), spec.data.missing_values)
     original = source if held is None else held
@@ -151,7 +152,7 @@ def _audited(
 
 def whose(spec: Spec) -> list[str]:
     """Return the column that goes with rows up to their audit and no further: whose they are, where k counts people."""
-    from ringfence.sources import WHOSE
+    from ringfence.rows.sources import WHOSE
 
     if spec.data.entity is None:
         return []
@@ -160,8 +161,8 @@ def whose(spec: Spec) -> list[str]:
 
 def marks(spec: Spec) -> list[str]:
     """Return the column that goes with rows up to their audit and no further: which row each is, where it needs one."""
-    from ringfence.audit.rows import is_marked
-    from ringfence.sources import WHICH
+    from ringfence.audit.trace.rows import is_marked
+    from ringfence.rows.sources import WHICH
 
     return [WHICH] if is_marked(spec) else []
 
@@ -173,8 +174,8 @@ def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
 
 def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
     """Return the rows of a source, of a long table one a basket, with marks; and the columns that are published."""
-    from ringfence.basket_rows import gather
-    from ringfence.columns import check_columns
+    from ringfence.rows.basket_rows import gather
+    from ringfence.rows.columns import check_columns
 
     rows = engine.open(source, spec.data)
     columns = check_columns(rows.columns, spec)
@@ -187,8 +188,8 @@ def _made(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> "tuple[
 
     Which rows go where may be left to chance: where rows have marks, it is drawn here, once for all that follows.
     """
-    from ringfence.audit.rows import Origin
-    from ringfence.basket_rows import spread
+    from ringfence.audit.trace.rows import Origin
+    from ringfence.rows.basket_rows import spread
 
     rows, columns = _opened(engine, source, spec)
     made = decide(engine, rows, _carried(columns, spec))
@@ -203,7 +204,7 @@ def _rewrite_rows(
     engine: "Engine", source: Any, original: Any, spec: Spec, decide: Decider
 ) -> "tuple[Any, Origin, Made]":
     """Recode a file, or a long table, where the engine has it; return the release as a table of the source's kind."""
-    from ringfence.sources import like
+    from ringfence.rows.sources import like
 
     made, origin, published = _made(engine, original, spec, decide)
     return like(source, engine.fetch(published)), origin, made
@@ -219,10 +220,10 @@ def _rewrite_in_memory(
     import numpy as np
     import pyarrow as pa
 
-    from ringfence.audit.rows import Origin
-    from ringfence.census import counted_columns
-    from ringfence.columns import check_columns
-    from ringfence.sources import WHICH, as_arrow, assemble
+    from ringfence.audit.trace.rows import Origin
+    from ringfence.census.census import counted_columns
+    from ringfence.rows.columns import check_columns
+    from ringfence.rows.sources import WHICH, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
@@ -257,10 +258,10 @@ def run(
     release's `table` is its path (and `sensitive`, where there are two tables, that of the second). `attacks` are
     carried out on the file, and shown in the report.
     """
-    from ringfence.engine import Engine
-    from ringfence.folder import new_version
-    from ringfence.manifest import beside
-    from ringfence.publish import publish
+    from ringfence.release.folder import new_version
+    from ringfence.release.manifest import beside
+    from ringfence.release.publish import publish
+    from ringfence.rows.engine import Engine
 
     check_available(spec, force=force)
     diary = Diary(listener)
@@ -305,7 +306,7 @@ def run(
 
 def _format_of(source: Path, spec: Spec) -> str:
     """Return the format that a source has, as far as releases are written in it; else Parquet."""
-    from ringfence.item_columns import file_is_spmf
+    from ringfence.rows.item_columns import file_is_spmf
 
     suffix = source.suffix.lower()
     if suffix in BASKET_FILES:
@@ -315,9 +316,9 @@ def _format_of(source: Path, spec: Spec) -> str:
 
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
-    from ringfence.engine import Engine
-    from ringfence.publish import write_audited
-    from ringfence.sources import as_arrow
+    from ringfence.release.publish import write_audited
+    from ringfence.rows.engine import Engine
+    from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
     with Engine(release.spec.data) as engine:
@@ -343,13 +344,14 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
     one, as the method `optimal` would. `source` is as for `anonymize`.
     """
-    from ringfence.census import take_census
-    from ringfence.columns import check_columns
-    from ringfence.engine import ROWS, Engine
-    from ringfence.search.frontier import exact_front
-    from ringfence.search.poka import poka_front
+    from ringfence.census.census import take_census
+    from ringfence.rows.columns import check_columns
+    from ringfence.rows.engine import Engine
+    from ringfence.rows.sources import ROWS
+    from ringfence.search.front.frontier import exact_front
+    from ringfence.search.front.poka import poka_front
+    from ringfence.search.front.scheme_front import scheme_front
     from ringfence.search.progress import Watch
-    from ringfence.search.scheme_front import scheme_front
 
     check_available(spec, promised=False)
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
@@ -370,8 +372,9 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":
     """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
-    from ringfence.draft import draft_spec, guess_data
-    from ringfence.engine import Engine
+    from ringfence.draft.draft import draft_spec
+    from ringfence.draft.guess import guess_data
+    from ringfence.rows.engine import Engine
 
     if not path.is_file():
         raise DataError(f"there is no file {str(path)!r}")
@@ -407,8 +410,8 @@ def audit(
     name beside the first.
     """
     from ringfence.audit.verify import verify
-    from ringfence.engine import Engine, as_released
-    from ringfence.manifest import beside, with_manifest
+    from ringfence.release.manifest import beside, with_manifest
+    from ringfence.rows.engine import Engine, as_released
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):

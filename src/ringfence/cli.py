@@ -18,14 +18,14 @@ import typer
 
 from ringfence import api
 from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiable
-from ringfence.jobs import Listener
 from ringfence.markup import clipped
-from ringfence.release import Release
+from ringfence.release.jobs import Listener
+from ringfence.release.release import Release
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    from ringfence.group_plan import GroupColumn
-    from ringfence.plan import ColumnPlan
+    from ringfence.plans.group import GroupColumn
+    from ringfence.plans.recode import ColumnPlan
     from ringfence.search.progress import SearchResult
 
 app = typer.Typer(
@@ -184,7 +184,7 @@ def audit(
         )
     page = None
     if output is not None:
-        from ringfence.publish import save_audit
+        from ringfence.release.publish import save_audit
 
         page = save_audit(verdict, promise, output, release.name)
     if json_:
@@ -228,7 +228,7 @@ def methods(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """List methods, schemes, models and metrics, each with a line."""
-    from ringfence.catalogue import catalogue
+    from ringfence.methods.catalogue import catalogue
 
     if json_:
         _print_json(catalogue())
@@ -296,7 +296,7 @@ def _progress(quiet: bool) -> Iterator[Listener | None]:
 
 
 def _release_json(release: Release) -> dict[str, Any]:
-    from ringfence.manifest import search_figures
+    from ringfence.release.manifest import search_figures
 
     return {
         "release": str(release.table),
@@ -323,7 +323,7 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
 
 def _show_release(release: Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
-    from ringfence.manifest import COUNTED
+    from ringfence.release.manifest import COUNTED
 
     rows = [("attribute", "recoding", "labels", "for example")]
     columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}

@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.spec import Data, Spec
+from ringfence.arrays import Floats, Longs
+from ringfence.spec import Spec
+from ringfence.spec.tables import Data
 
-Codes: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Shares: TypeAlias = Mapping[str, Any]
 """Values in the groups of their hierarchy, each with its share, or with one for each of several kinds of people. The
 shares of a kind need not add up to anything."""
@@ -337,13 +337,13 @@ def _uniforms(rows: int, seed: int) -> Iterator[Floats]:
         yield generator.random(rows)
 
 
-def _draw(uniforms: Floats, shares: Floats, kind: Codes | None = None) -> Codes:
+def _draw(uniforms: Floats, shares: Floats, kind: Longs | None = None) -> Longs:
     """Return the position on which each uniform number falls by these shares, or by those of its kind."""
     edges = shares.cumsum(axis=-1)
     edges = (edges / edges[..., -1:])[..., :-1]  # whatever lies beyond the last edge falls on the last position
     if kind is None:
         return np.searchsorted(edges, uniforms, side="right")
-    drawn: Codes = (uniforms[:, None] >= edges[kind]).sum(axis=1)
+    drawn: Longs = (uniforms[:, None] >= edges[kind]).sum(axis=1)
     return drawn
 
 
@@ -369,7 +369,7 @@ def _tree(table: Shares) -> Any:
     return list(table)
 
 
-def _texts(table: Sequence[str] | Shares, codes: Codes, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+def _texts(table: Sequence[str] | Shares, codes: Longs, missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
     values = pa.array([value for value, _, _ in _leaves(table)], pa.string())
     return values.take(pa.array(codes, pa.int64(), mask=missing))
 

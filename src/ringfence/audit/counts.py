@@ -10,18 +10,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from ringfence.audit.blocks import has_blocks
-from ringfence.audit.reading import speller
-from ringfence.audit.spelling import ROOT, plain
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.audit.labels.blocks import has_blocks
+from ringfence.audit.labels.reading import speller
+from ringfence.audit.labels.spelling import ROOT, plain
 from ringfence.errors import DataError
 from ringfence.spec import Spec
-
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

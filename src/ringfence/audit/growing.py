@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ringfence.audit.spans import Dates, Intervals
-from ringfence.audit.spelling import ROOT, as_number, plain, spelled_number, written
-from ringfence.audit.trees import Path, Tree
+from ringfence.arrays import Longs
+from ringfence.audit.labels.intervals import Dates, Intervals
+from ringfence.audit.labels.spelling import ROOT, as_number, plain, spelled_number, written
+from ringfence.audit.labels.trees import Path, Tree
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.spec import (
+from ringfence.spec import Spec
+from ringfence.spec.tables import (
     Attribute,
     BoundaryLevel,
     DateHierarchy,
@@ -26,11 +27,9 @@ from ringfence.spec import (
     IntervalHierarchy,
     MaskHierarchy,
     PathsHierarchy,
-    Spec,
     TreeHierarchy,
 )
 
-Longs = npt.NDArray[np.int64]
 SHOWN_VALUES = 10
 DELIMITERS = ";,\t|"
 

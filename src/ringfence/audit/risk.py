@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ringfence.audit.counts import Column, Longs, classes, total_by
+from ringfence.arrays import Longs
+from ringfence.audit.counts import Column, classes, total_by
 
 THRESHOLD = 0.2
 """Rows are at risk above this: in classes of fewer than five."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 import ibis
 import numpy as np
 
-from ringfence.audit.against import Linked, judge_against, needed, read_linked
-from ringfence.audit.anatomy import verify_anatomy
-from ringfence.audit.attacks import carry_out, choose, read_other, read_truth, unsuccessful
-from ringfence.audit.attacks import items as attack_items
-from ringfence.audit.basket_tracing import item_tree, trace_baskets
-from ringfence.audit.columns import (
+from ringfence.audit.attacks.at_hand import AtHand
+from ringfence.audit.attacks.carry_out import carry_out, choose, read_other, read_truth, unsuccessful
+from ringfence.audit.attacks.carry_out import items as attack_items
+from ringfence.audit.attacks.corruption import corrupt
+from ringfence.audit.column_findings import (
     column_findings,
     label_findings,
     missing_findings,
@@ -23,30 +22,30 @@ from ringfence.audit.columns import (
     without_blanks,
     zero_findings,
 )
-from ringfence.audit.composites import PSEUDONYMS, Records, read_records, trace_findings
-from ringfence.audit.corruption import corrupt
 from ringfence.audit.counts import Column, Released, read_released
-from ringfence.audit.gaps import gap_notes
 from ringfence.audit.growing import stated_tree
-from ringfence.audit.guarantees import judge
-from ringfence.audit.itemsets import judge_baskets
-from ringfence.audit.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
-from ringfence.audit.population import Fits, fit
-from ringfence.audit.posterior import judge_posteriors
-from ringfence.audit.rings import DRAW, Matches, find_matches, has_rings, judge_rings
+from ringfence.audit.labels.gaps import gap_notes
+from ringfence.audit.models.guarantees import judge
+from ringfence.audit.models.km_anonymity import judge_baskets
+from ringfence.audit.models.population import Fits, fit
+from ringfence.audit.models.posterior import judge_posteriors
 from ringfence.audit.risk import Risk, measure_risk
-from ringfence.audit.rows import Origin, prove_rows
-from ringfence.audit.scene import Scene
+from ringfence.audit.trace.against import Linked, judge_against, needed, read_linked
+from ringfence.audit.trace.anatomy import verify_anatomy
+from ringfence.audit.trace.basket_tracing import item_tree, trace_baskets
+from ringfence.audit.trace.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
+from ringfence.audit.trace.person_records import PSEUDONYMS, Records, read_records, trace_findings
+from ringfence.audit.trace.ring_matches import DRAW, Matches, find_matches, has_rings, judge_rings
+from ringfence.audit.trace.rows import Origin, prove_rows
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
-from ringfence.basket_rows import fetch_baskets, gather
-from ringfence.engine import ROWS, WHICH, WHOSE, Engine
 from ringfence.errors import DataError, SpecError
+from ringfence.rows.basket_rows import fetch_baskets, gather
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
 
 SHOWN_CLASSES = 5
 WEIGHT = "ringfence weight"
-
-__all__ = ["Example", "Finding", "Verdict", "verify"]
 
 
 @dataclass(eq=False)
@@ -144,9 +143,11 @@ def verify(
     if attacks and linked is not None and original is not None:
         known, sensitive = _beside(engine, original, spec), [*released.sensitive]
         truth = read_truth(engine, known, sensitive, spec)
-        scene = Scene(released, linked, matches, spec, truth, evidence.measured, corrupted)
+        at_hand = AtHand(released, linked, matches, spec, truth, evidence.measured, corrupted)
         joined = other is not None and "intersection" in attacks
-        carried_out += carry_out(attacks, scene, read_other(engine, other, known, sensitive, spec) if joined else None)
+        carried_out += carry_out(
+            attacks, at_hand, read_other(engine, other, known, sensitive, spec) if joined else None
+        )
     if "items" in attacks:
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
         carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))

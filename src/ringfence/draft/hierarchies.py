@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ringfence.draft.profile import Profile, Spread
 from ringfence.draft.words import Nature
-from ringfence.spec import EXACT, DatePart
+from ringfence.spec.tables import EXACT, DatePart
 
 MOST_NODES = 50_000
 """So many combinations of levels are searched in seconds."""

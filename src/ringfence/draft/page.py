@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from ringfence.draft.profile import Pair
-from ringfence.spec import Data, Role
+from ringfence.spec.tables import Data, Role
 
 WIDTH = 110
 SHOWN_PAIRS = 10

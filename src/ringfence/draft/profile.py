@@ -14,15 +14,15 @@ from typing import Any, Literal, TypeAlias
 
 import ibis
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.builders import text
-from ringfence.engine import ROWS, Engine
+from ringfence.arrays import Longs
 from ringfence.errors import EngineError
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS
+from ringfence.values.builders import text
 
-Longs: TypeAlias = npt.NDArray[np.int64]
 Kind: TypeAlias = Literal["text", "number", "day", "truth", "other"]
 
 LISTED = 100

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile
 from ringfence.draft.words import Meaning, Nature, is_bare_key, meanings_of
-from ringfence.spec import Role
+from ringfence.spec.tables import Role
 
 FEW_ROWS = 50
 """In smaller tables, values that occur once say little."""

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Longs = npt.NDArray[np.int64]
+from ringfence.arrays import Longs
+
 Words32 = npt.NDArray[np.uint32]
 
 CONSTANTS = np.array([0x61707865, 0x3320646E, 0x79622D32, 0x6B206574], np.uint32)

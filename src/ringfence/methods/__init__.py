@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from ringfence.declared import declare
 from ringfence.methods.anatomy import ANATOMY
-from ringfence.methods.base import Method, named
+from ringfence.methods.base import named
 from ringfence.methods.cluster import CLUSTER
 from ringfence.methods.hilbert import HILBERT
 from ringfence.methods.itemsets import ITEMSETS
@@ -13,13 +12,13 @@ from ringfence.methods.local import LOCAL
 from ringfence.methods.mondrian import MONDRIAN
 from ringfence.methods.optimal import OPTIMAL
 from ringfence.methods.ring import RING
+from ringfence.spec.declared import declare
 
 if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
 
-__all__ = ["Method", "decide", "named"]
 
 declare(OPTIMAL, LEVELS, CLUSTER, RING, LOCAL, HILBERT, MONDRIAN, ANATOMY, ITEMSETS)
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import BUCKETS
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import Method
+from ringfence.spec.declared import BUCKETS
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -33,10 +33,10 @@ def _check(spec: "Spec") -> None:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":  # noqa: ARG001
-    from ringfence.anatomy_plan import anatomy_plan
-    from ringfence.builders import self_contained
-    from ringfence.search.anatomy import anatomize
+    from ringfence.plans.anatomy import anatomy_plan
     from ringfence.search.decision import Decision, complete_columns
+    from ringfence.search.groups.anatomy import anatomize
+    from ringfence.values.builders import self_contained
 
     asked = spec.diversities()[0]
     attribute = [part.name for part in census.sensitive].index(asked.attribute)

@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import GROUPS
 from ringfence.methods.base import WHATEVER, Method, check_grouping
+from ringfence.spec.declared import GROUPS
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.cluster import cluster, diversity_weights
-    from ringfence.search.grouped import groups_asked, groups_decision
+    from ringfence.search.groups.cluster import cluster, diversity_weights
+    from ringfence.search.groups.grouped import groups_asked, groups_decision
 
     given = [
         None if part.name == census.entity else spec.attributes[part.name].diversity_weight for part in census.sensitive

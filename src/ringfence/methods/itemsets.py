@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import BASKETS
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import Method
+from ringfence.spec.declared import BASKETS
 
 if TYPE_CHECKING:
-    from ringfence.baskets import Baskets
+    from ringfence.census.baskets import Baskets
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -36,7 +36,7 @@ def _check(spec: "Spec") -> None:
 
 def _decide(baskets: "Baskets", spec: "Spec", watch: "Watch") -> "Decision":
     from ringfence.search.decision import Decision
-    from ringfence.search.items import decide_baskets
+    from ringfence.search.itemsets.decide_baskets import decide_baskets
 
     found = decide_baskets(baskets, spec, watch)
     metrics = {"ncp": found.search.cost, "rows": baskets.rows, "suppressed": 0}  # no row is suppressed

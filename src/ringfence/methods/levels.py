@@ -2,21 +2,21 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import RECODES
 from ringfence.errors import SpecError
 from ringfence.methods.base import Method
+from ringfence.spec.declared import RECODES
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":  # noqa: ARG001
-    from ringfence.models import promise
-    from ringfence.recoding import at_level
-    from ringfence.search.recoded import composite_decision, decision_for
+    from ringfence.judging.models import promise
+    from ringfence.search.recode.recoded import composite_decision, decision_for
+    from ringfence.values.recoding import at_level
 
     chosen = spec.method.levels or {}
     for name, height in zip(census.names, census.heights, strict=True):

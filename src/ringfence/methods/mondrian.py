@@ -2,20 +2,20 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import GROUPS
 from ringfence.methods.base import WHATEVER, Method, check_grouping
+from ringfence.spec.declared import GROUPS
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.models import promise
-    from ringfence.search.grouped import groups_decision
-    from ringfence.search.mondrian import mondrian
+    from ringfence.judging.models import promise
+    from ringfence.search.groups.grouped import groups_decision
+    from ringfence.search.groups.mondrian import mondrian
 
     models = promise(spec, census, room=census.rows)
     groups = mondrian(

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import RECODES
 from ringfence.methods.base import WHATEVER, Method
+from ringfence.spec.declared import RECODES
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
     if spec.data.composite:
-        from ringfence.search.composites import search_composites
-        from ringfence.search.recoded import composite_decision
+        from ringfence.search.recode.composites import search_composites
+        from ringfence.search.recode.recoded import composite_decision
 
         levels, result = search_composites(census, spec, limit=spec.row_limit(census.rows), watch=watch)
         return composite_decision(census, spec, levels, result)
-    from ringfence.search.schemes import best_recodings
+    from ringfence.search.recode.schemes import best_recodings
 
     return best_recodings(census, spec, watch)[0]
 

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ringfence.declared import GROUPS
 from ringfence.errors import SpecError
 from ringfence.methods.base import WHATEVER, Method
+from ringfence.spec.declared import GROUPS
 
 if TYPE_CHECKING:
-    from ringfence.census import Census
+    from ringfence.census.census import Census
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -41,7 +41,7 @@ def _check(spec: "Spec", force: bool) -> None:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.ring_decision import decide_rings
+    from ringfence.search.groups.ring_decision import decide_rings
 
     return decide_rings(census, spec, watch)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from ringfence.anatomy_plan import AnatomyPlan
 from ringfence.audit.verdict import Verdict, some
-from ringfence.report.limits import Point
+from ringfence.plans.anatomy import AnatomyPlan
+from ringfence.report.claims import Claim
 from ringfence.report.page import columns_table, template, versions
 from ringfence.report.words import joined
 from ringfence.spec import Spec
@@ -35,24 +35,24 @@ def render_anatomy(
     )
 
 
-def _limits(plan: AnatomyPlan, spec: Spec) -> Iterator[Point]:
+def _limits(plan: AnatomyPlan, spec: Spec) -> Iterator[Claim]:
     """Yield what two tables do not protect."""
-    yield Point(
+    yield Claim(
         "Identity",
         f"The quasi-identifiers, {joined(spec.of_role('quasi'))}, are published as they are. Whoever knows them finds"
         " the person's row, if it is one of its kind. There is no k.",
     )
-    yield Point(
+    yield Claim(
         "Presence",
         "The table shows who is in it and who is not. Where that is the very thing to hide, as in a table of patients,"
         " do not publish this release.",
     )
-    yield Point(
+    yield Claim(
         "Known rows",
         "The values of a bucket are all different. Whoever knows the values of some of its people rules these out for"
         " the others, and who knows all but one knows that one, too.",
     )
-    yield Point(
+    yield Claim(
         "Background knowledge",
         f"One chance in l is what the tables give. Whoever knows how likely a value of {plan.sensitive} is for people"
         " of an age or a place can do better. Values that mean nearly the same count as different.",
@@ -61,17 +61,17 @@ def _limits(plan: AnatomyPlan, spec: Spec) -> Iterator[Point]:
     unlisted = ["columns without a role"] if spec.data.unlisted == "publish" else []
     if published or unlisted:
         named = " and ".join([*([joined(published)] if published else []), *unlisted])
-        yield Point(
+        yield Claim(
             "Other columns",
             f"That is {named}. They stand beside the person as they are. If one depends on {plan.sensitive}, it gives"
             " the value away.",
         )
-    yield Point(
+    yield Claim(
         "Other releases",
         "The promise is about this release alone. Two releases of the same people have different buckets, and what two"
         f" buckets have in common may be a single value; so publish one, of {some(sum(plan.sizes), 'row')}, once.",
     )
-    yield Point(
+    yield Claim(
         "Several rows of one person",
         "Rows are counted, not people. Whoever has several is less protected.",
     )

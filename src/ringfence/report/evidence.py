@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.census import Floats, Longs
+from ringfence.arrays import Floats, Longs
 from ringfence.report.published import Published
 
 Codes = npt.NDArray[np.integer]

@@ -11,8 +11,8 @@ import vl_convert
 
 from ringfence.report.style import ACCENT, ORIGINAL, RELEASE, Chart, data, finish, layered
 from ringfence.report.words import number
-from ringfence.search.frontier import Front, Point
-from ringfence.search.scheme_front import SchemeFront
+from ringfence.search.front.frontier import Front, Point
+from ringfence.search.front.scheme_front import SchemeFront
 
 MOST_CLOUD = 4_000
 """More nodes than this are thinned out: they are there to show where the front is not."""

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ringfence.baskets import Baskets, Longs
-from ringfence.census import sum_by
-from ringfence.hierarchy import Hierarchy, Ints
-from ringfence.item_plan import ItemPlan, Reason
+from ringfence.arrays import Ints, Longs, sum_by
+from ringfence.census.baskets import Baskets
+from ringfence.plans.items import ItemPlan, Reason
+from ringfence.values.hierarchy import Hierarchy
 
 WIDTHS = (1, 2, 6, 26, 126, 626)
 """Where bins of group sizes begin: the sizes of groups of groups of five end just before."""

@@ -24,7 +24,7 @@ SHOWN_ITEMS = 5
 
 
 @dataclass(frozen=True)
-class Line:
+class OutlineLine:
     """A line of the outline: a node at some depth of it, and what is said beside it."""
 
     depth: int
@@ -33,12 +33,12 @@ class Line:
     group: LabelGroup | None
 
 
-def outline(evidence: ItemEvidence) -> list[Line]:
+def outline(evidence: ItemEvidence) -> list[OutlineLine]:
     """Return the tree down to the groups that lose most; nodes with nothing to tell apart are passed over."""
     return list(_lines(evidence, {group.node: group for group in evidence.groups[:MOST_GROUPS]}))
 
 
-def _lines(evidence: ItemEvidence, chosen: dict[int, LabelGroup]) -> Iterator[Line]:
+def _lines(evidence: ItemEvidence, chosen: dict[int, LabelGroup]) -> Iterator[OutlineLine]:
     tree = evidence.tree
     parents = tree.parent[: tree.root]
     leads: set[int] = set()
@@ -51,7 +51,7 @@ def _lines(evidence: ItemEvidence, chosen: dict[int, LabelGroup]) -> Iterator[Li
     while stack:
         node, depth = stack.pop()
         if node in chosen:
-            yield Line(depth, shown(tree.labels[node], 34), _sample(chosen[node]), chosen[node])
+            yield OutlineLine(depth, shown(tree.labels[node], 34), _sample(chosen[node]), chosen[node])
             continue
         children = np.flatnonzero(parents == node).tolist()
         inside = [child for child in children if child in leads]
@@ -59,7 +59,7 @@ def _lines(evidence: ItemEvidence, chosen: dict[int, LabelGroup]) -> Iterator[Li
         tells = node == tree.root or beside or len(inside) > 1
         if tells:
             label = "all items" if node == tree.root else shown(tree.labels[node], 34)
-            yield Line(depth, label, beside, None)
+            yield OutlineLine(depth, label, beside, None)
         stack += [(child, depth + bool(tells)) for child in reversed(inside)]
 
 
@@ -102,7 +102,7 @@ def cut(evidence: ItemEvidence, title: str) -> Chart:
 
 
 def _drawn(
-    lines: Sequence[Line],
+    lines: Sequence[OutlineLine],
     texts: Sequence[dict[str, Any]],
     numbers: Sequence[dict[str, Any]],
     boxes: Sequence[dict[str, float]],
@@ -121,7 +121,7 @@ def _drawn(
     return layered(*marks, width=WIDE, height=round(LINE_HEIGHT * (len(lines) + 1.4)))
 
 
-def _strokes(lines: Sequence[Line]) -> list[dict[str, float]]:
+def _strokes(lines: Sequence[OutlineLine]) -> list[dict[str, float]]:
     """Join every line to the one above it that is one step less deep."""
     strokes: list[dict[str, float]] = []
     above: list[int] = []

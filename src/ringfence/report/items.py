@@ -6,13 +6,13 @@ from pathlib import Path
 from markupsafe import Markup
 
 from ringfence.audit.verdict import Verdict, some
-from ringfence.baskets import Baskets
+from ringfence.census.baskets import Baskets
 from ringfence.report import item_pictures, words
+from ringfence.report.claims import limits, promises
 from ringfence.report.item_evidence import ItemEvidence
-from ringfence.report.limits import limits, promises
 from ringfence.report.page import columns_table, inline, template, versions
 from ringfence.report.style import Chart, percent
-from ringfence.search.items import BasketDecision
+from ringfence.search.itemsets.decide_baskets import BasketDecision
 from ringfence.spec import Spec
 
 LISTED = 40

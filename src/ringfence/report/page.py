@@ -14,21 +14,22 @@ import numba
 import numpy as np
 from markupsafe import Markup, escape
 
+from ringfence.arrays import Bools, Floats
 from ringfence.audit.verdict import Verdict, some
-from ringfence.census import Census, Floats, Quasi
-from ringfence.declared import METRICS, SCHEMES
-from ringfence.group_plan import GROUP, GroupColumn, GroupPlan
-from ringfence.plan import ColumnPlan, GlobalPlan
+from ringfence.census.census import Census, Quasi
+from ringfence.plans.group import GROUP, GroupColumn, GroupPlan
+from ringfence.plans.recode import ColumnPlan, GlobalPlan
+from ringfence.plans.ring import RingPlan
 from ringfence.report import evidence, pictures, plots, words
-from ringfence.report.limits import limits, promises
-from ringfence.report.published import Bools, Published, published
+from ringfence.report.claims import limits, promises
+from ringfence.report.published import Published, published
 from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
-from ringfence.ring_plan import RingPlan
-from ringfence.search.boundaries import explain_suppression
 from ringfence.search.decision import Decision
+from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.spec import Spec
+from ringfence.spec.declared import METRICS, SCHEMES
 from ringfence.version import __version__
 
 CLEAR = 0.1

@@ -9,9 +9,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from ringfence.census import Quasi
-from ringfence.plan import ColumnPlan
-from ringfence.report.plots import Line, along, on_line, outlined, position
+from ringfence.census.census import Quasi
+from ringfence.plans.recode import ColumnPlan
+from ringfence.report.plots import StepLine, along, on_line, outlined, position
 from ringfence.report.style import (
     FAINT,
     INK,
@@ -56,7 +56,7 @@ def recoding(quasi: Quasi, column: ColumnPlan, title: str) -> Chart:
 
 
 @dataclass(frozen=True)
-class Band:
+class Stripe:
     """A label and the stretch of the line that it stands for."""
 
     label: str
@@ -64,7 +64,7 @@ class Band:
     high: float
 
 
-def _bands(quasi: Quasi, column: ColumnPlan, placed: list[int], width: float) -> list[Band] | None:
+def _bands(quasi: Quasi, column: ColumnPlan, placed: list[int], width: float) -> list[Stripe] | None:
     """Return the published labels as neighbouring stretches of a line; None where they are no such thing.
 
     A label that names an interval stands for that; any other reaches from its first value to the first of the next.
@@ -81,13 +81,13 @@ def _bands(quasi: Quasi, column: ColumnPlan, placed: list[int], width: float) ->
     for (label, _), (low, high) in zip(runs, pairwise(ends), strict=True):
         named = INTERVAL.fullmatch(label or "")
         if named:
-            bands.append(Band(shown(label), float(named[1]), float(named[2]) + width * (named[3] == "]")))
+            bands.append(Stripe(shown(label), float(named[1]), float(named[2]) + width * (named[3] == "]")))
         else:
-            bands.append(Band(shown(label), low, high))
+            bands.append(Stripe(shown(label), low, high))
     return bands
 
 
-def _ruler(quasi: Quasi, line: Line, bands: Sequence[Band]) -> alt.LayerChart:
+def _ruler(quasi: Quasi, line: StepLine, bands: Sequence[Stripe]) -> alt.LayerChart:
     """Draw the rows of each value on a line, and under it the stretches that are published, with their labels."""
     domain = [min(bands[0].low, line.places[0]), max(bands[-1].high, line.places[-1] + line.width)]
     pixel = RULER / (domain[1] - domain[0])
@@ -113,7 +113,7 @@ def _ruler(quasi: Quasi, line: Line, bands: Sequence[Band]) -> alt.LayerChart:
     return layered(*marks, width=RULER, height=height)
 
 
-def _band_labels(bands: Sequence[Band], pixel: float, *, level: bool) -> alt.Chart:
+def _band_labels(bands: Sequence[Stripe], pixel: float, *, level: bool) -> alt.Chart:
     """Write labels into their bands if all fit, else below them, turned; where bands are narrow, not each of them."""
     named, free = [], float("-inf")
     for band in bands:

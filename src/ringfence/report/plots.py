@@ -10,7 +10,8 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from ringfence.census import Floats, Longs, Quasi
+from ringfence.arrays import Floats, Longs
+from ringfence.census.census import Quasi
 from ringfence.report.evidence import Association, Marginal, SizeBin, WidthBin
 from ringfence.report.style import (
     ACCENT,
@@ -172,14 +173,14 @@ def marginal(quasi: Quasi, found: Marginal, title: str) -> Chart:
         return finish(_listed(quasi, found, occurring), title)
     parts = np.array_split(occurring, min(len(occurring), MOST_STEPS))  # neighbours by their mean, if there are many
     columns = [[float(shares[part].mean()) for part in parts] for shares in (found.before, found.after)]
-    line = Line([float(number) for number in range(len(parts))], 1.0, columns)
+    line = StepLine([float(number) for number in range(len(parts))], 1.0, columns)
     axis = alt.Axis(title="values, in the order of the hierarchy", grid=False, labels=False, ticks=False)
     at, low = (alt.X(field, scale=alt.Scale(nice=False, zero=False), axis=axis) for field in ("at:Q", "low:Q"))
     return finish(_steps(line, at, low, alt.X2("high:Q")), title)
 
 
 @dataclass(frozen=True)
-class Line:
+class StepLine:
     """Places on a line, each the start of a step of some width, with columns of numbers there."""
 
     places: list[float]
@@ -192,17 +193,17 @@ def position(key: Decimal | dt.date | None) -> float:
     return float((key - EPOCH).days * DAY) if isinstance(key, dt.date) else float(key or 0)
 
 
-def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> Line:
+def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> StepLine:
     """Return some leaves as steps on a line: one by one, or the sums of bins if there are many."""
     order = sorted(placed, key=lambda leaf: position(quasi.keys[leaf]))
     places = np.array([position(quasi.keys[leaf]) for leaf in order])
     span = float(places[-1] - places[0])
     if len(places) <= MOST_STEPS or span == 0:
         width = max(float(np.diff(places).min()), span / THINNEST) or 1.0
-        return Line(places.tolist(), width, [column[order].tolist() for column in columns])
+        return StepLine(places.tolist(), width, [column[order].tolist() for column in columns])
     edges = np.linspace(places[0], places[-1], BINS + 1)
     sums = [np.histogram(places, edges, weights=column[order])[0].tolist() for column in columns]
-    return Line(edges[:-1].tolist(), span / BINS, sums)
+    return StepLine(edges[:-1].tolist(), span / BINS, sums)
 
 
 def along(quasi: Quasi, field: str, **options: Any) -> Any:
@@ -217,7 +218,7 @@ def along(quasi: Quasi, field: str, **options: Any) -> Any:
     return alt.X(f"{field}:{kind}", scale=scale, axis=axis)
 
 
-def outlined(line: Line, heights: Sequence[float]) -> alt.Chart:
+def outlined(line: StepLine, heights: Sequence[float]) -> alt.Chart:
     """Draw steps as one filled shape, from the field `at`: hundreds of bars would show their seams."""
     corners: list[dict[str, float]] = []
     ends = [*line.places[1:], np.inf]
@@ -230,7 +231,7 @@ def outlined(line: Line, heights: Sequence[float]) -> alt.Chart:
     return shape
 
 
-def _strokes(line: Line, heights: Sequence[float]) -> list[dict[str, float]]:
+def _strokes(line: StepLine, heights: Sequence[float]) -> list[dict[str, float]]:
     """Return steps as strokes from `low` to `high`, neighbours of one height as one."""
     strokes: list[dict[str, float]] = []
     for place, height in zip(line.places, heights, strict=True):
@@ -242,7 +243,7 @@ def _strokes(line: Line, heights: Sequence[float]) -> list[dict[str, float]]:
     return strokes
 
 
-def _steps(line: Line, at: alt.X, low: alt.X, high: alt.X2) -> alt.LayerChart:
+def _steps(line: StepLine, at: alt.X, low: alt.X, high: alt.X2) -> alt.LayerChart:
     shares = alt.Axis(format=".1~%", tickCount=3, title=None, domain=False, ticks=False)
     y = alt.Y("height:Q", axis=shares, stack=None)
     before, after = line.columns

@@ -4,18 +4,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from ringfence.census import Census, Floats, Longs, Sensitive
-from ringfence.covers import Covers, Shown
-from ringfence.group_plan import COMBINATION, GROUP, ROWS, GroupPlan
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.census.census import Census, Sensitive
+from ringfence.census.covers import Covers, Shown
+from ringfence.judging.losses import general_loss
 from ringfence.kernels.secret import new_stream, secret_key
-from ringfence.losses import general_loss
-from ringfence.plan import ColumnPlan, GlobalPlan
-from ringfence.recoding import by_labels
-from ringfence.ring_plan import RingPlan
+from ringfence.plans.group import COMBINATION, GROUP, ROWS, GroupPlan
+from ringfence.plans.recode import ColumnPlan, GlobalPlan
+from ringfence.plans.ring import RingPlan
+from ringfence.values.recoding import by_labels
 
-Bools = npt.NDArray[np.bool_]
 MASK = "*"
 
 

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.census import Census, Floats, Longs, Quasi, Sensitive
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.report.evidence import Codes
-from ringfence.report.published import Bools, Published
+from ringfence.report.published import Published
 from ringfence.report.style import shown
 
 QUERIES = 1_000
@@ -68,7 +69,7 @@ class Workload:
 
 def run_workload(released: Published, queries: int = QUERIES) -> Workload:
     """Ask a seeded workload of the census and of the release."""
-    answers = Answers(released)
+    answers = QueryAnswers(released)
     made = make_queries(released.census, released.parts, queries)
     return Workload(
         census=released.census,
@@ -151,7 +152,7 @@ def in_order(quasi: Quasi, leaves: Sequence[int]) -> list[int]:
     return sorted(keys, key=keys.__getitem__)
 
 
-class Answers:
+class QueryAnswers:
     """Answers queries from the tuples of the census, and from what is published of them."""
 
     def __init__(self, released: Published) -> None:

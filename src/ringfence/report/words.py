@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringfence import spec as parts
 from ringfence.audit.verdict import Verdict, some
-from ringfence.spec import Bound, Closeness, Diversity, Likeness, Spec
+from ringfence.spec import Spec
+from ringfence.spec import tables as parts
+from ringfence.spec.tables import Bound, Closeness, Diversity, Likeness
 
 ROLES = {
     "identifier": "identifier: left out",

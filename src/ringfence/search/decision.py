@@ -3,18 +3,18 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ringfence.anatomy_plan import AnatomyPlan
-from ringfence.census import Census
-from ringfence.group_plan import GroupPlan
-from ringfence.item_plan import ItemPlan
-from ringfence.plan import GlobalPlan
-from ringfence.ring_plan import RingPlan
+from ringfence.census.census import Census
+from ringfence.plans.anatomy import AnatomyPlan
+from ringfence.plans.group import GroupPlan
+from ringfence.plans.items import ItemPlan
+from ringfence.plans.recode import GlobalPlan
+from ringfence.plans.ring import RingPlan
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    from ringfence.search.composites import Composed
-    from ringfence.search.items import BasketDecision
+    from ringfence.search.itemsets.decide_baskets import BasketDecision
+    from ringfence.search.recode.composites import Composed
 
 Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
 

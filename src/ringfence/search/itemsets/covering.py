@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ringfence.baskets import Longs
-from ringfence.hierarchy import Ints
-from ringfence.kernels.covering import (
+from ringfence.arrays import Floats, Ints, Longs
+from ringfence.kernels.itemsets.forest_cover import (
     OPEN,
     OUT,
     TAKEN,
-    Cover,
-    Floats,
+    Clauses,
     States,
     complete,
     leave_out,
@@ -53,7 +51,7 @@ def cheapest_cover(
     looks: int,
     watch: Watch,
 ) -> Choice:
-    """Return the cheapest nodes that meet all clauses; see `kernels.covering` for what that means.
+    """Return the cheapest nodes that meet all clauses; see `kernels.itemsets.forest_cover` for what that means.
 
     Best bound first. For each partial answer prices are sought, the bound is computed from them, an answer is rounded
     from the fractional one, and every node is settled whose other way costs no less than the best answer. What is still
@@ -73,7 +71,7 @@ def cheapest_cover(
         When so many partial answers have been branched on, or the time is up, the best answer so far comes with the
         lowest bound left open.
     """
-    search = _Search(above, weights, clauses, known, prices)
+    search = _CoverSearch(above, weights, clauses, known, prices)
     search.look_at(np.full(len(known), OPEN, np.int8), search.prices, FIRST_ROUNDS)
     while looks > 0 and search.open and search.open[0][0] < search.best_cost and not watch.expired():
         looks -= 1
@@ -82,7 +80,7 @@ def cheapest_cover(
     return Choice(search.best, search.best_cost, bound, search.prices / search.unit)
 
 
-class _Search:
+class _CoverSearch:
     """One covering problem, its best answer, and the partial answers left to branch on, by bound and age."""
 
     def __init__(
@@ -94,7 +92,7 @@ class _Search:
         for node, higher in enumerate(above.tolist()):
             if higher >= 0:
                 first[higher] = min(first[higher], first[node])
-        self.cover = Cover(above, np.array(first, np.int32), weights, starts, nodes)
+        self.cover = Clauses(above, np.array(first, np.int32), weights, starts, nodes)
         before = np.concatenate([[0], np.cumsum(weights)])
         self.subtrees = before[1:] - before[first]  # the weight of each node and all below it
         # Prices are fractions: in whole numbers they are counted in parts of 1 / unit, as fine as 64 bits allow.

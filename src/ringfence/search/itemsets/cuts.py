@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from ringfence.baskets import Baskets, Longs
-from ringfence.hierarchy import Hierarchy, Ints
-
-Flags = npt.NDArray[np.bool_]
+from ringfence.arrays import Bools, Ints, Longs
+from ringfence.census.baskets import Baskets
+from ringfence.values.hierarchy import Hierarchy
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +27,7 @@ class ItemTree:
         return self.baskets.hierarchy
 
     @cached_property
-    def may_stand(self) -> Flags:
+    def may_stand(self) -> Bools:
         """Whether a node may stand in a cut: no leaf below it has its ceiling further down."""
         tree = self.hierarchy
         lowest = [*tree.depth[tree.ceilings].tolist(), *[0] * (len(tree.labels) - tree.leaves)]
@@ -94,11 +92,11 @@ class ItemTree:
         """The cost of publishing everything as the root, whose NCP is 1; 1 where nothing is published."""
         return max(1, int(self.baskets.occurrences.sum()) * self.hierarchy.leaves)
 
-    def cost(self, generalized: Flags) -> int:
+    def cost(self, generalized: Bools) -> int:
         """The cost of what is generalized."""
         return int(self.weights[generalized].sum())
 
-    def cut(self, generalized: Flags) -> Ints:
+    def cut(self, generalized: Bools) -> Ints:
         """The node that each leaf is published as: the highest one above it that is generalized, else itself."""
         nodes = np.arange(self.hierarchy.leaves, dtype=np.int32)
         for _ in range(self.hierarchy.height):
@@ -106,7 +104,7 @@ class ItemTree:
             nodes = np.where(generalized[above], above, nodes)
         return nodes
 
-    def generalized(self, cut: Ints) -> Flags:
+    def generalized(self, cut: Ints) -> Bools:
         """What a cut generalizes: the inner nodes that are in the cut or below it."""
         tree = self.hierarchy
         flags = tree.depth >= tree.depth[cut[tree.first]]
@@ -131,7 +129,7 @@ class ItemTree:
         """The leaves below a node."""
         return slice(int(self.hierarchy.first[node]), int(self.hierarchy.stop[node]))
 
-    def extra(self, generalized: Flags, node: int) -> int:
+    def extra(self, generalized: Bools, node: int) -> int:
         """What it costs to generalize a node on top of what is."""
         below = self.below(node)
         return int(self.weights[below][~generalized[below]].sum())

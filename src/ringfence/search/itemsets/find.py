@@ -6,16 +6,17 @@ from functools import partial
 
 import numpy as np
 
-from ringfence.baskets import Baskets
+from ringfence.arrays import Bools, Ints
+from ringfence.census.baskets import Baskets
 from ringfence.errors import SpecError, Unsatisfiable, listed
-from ringfence.hierarchy import MISSING, Ints
-from ringfence.search.itemsets.cuts import Flags, ItemTree
-from ringfence.search.itemsets.optimal import Optimum
+from ringfence.search.itemsets.cuts import ItemTree
 from ringfence.search.itemsets.preorder import Preorder
+from ringfence.search.itemsets.proven_cut import Optimum
 from ringfence.search.itemsets.specialize import specialize as undo
 from ringfence.search.itemsets.supports import RareSet, Supports
 from ringfence.search.itemsets.walks import CutWalk
 from ringfence.search.progress import SearchResult, Watch
+from ringfence.values.hierarchy import MISSING
 
 SEARCHES = ("optimal", "apriori", "direct", "breadth-first", "cheapest-first")
 MOST_CUTS = 10**7  # that a walk over all cuts is begun with, unless there is a time limit
@@ -69,7 +70,7 @@ def find_cut(
     --------
     The paper's example: four baskets, k = m = 2.
 
-    >>> from ringfence.hierarchy import Hierarchy
+    >>> from ringfence.values.hierarchy import Hierarchy
     >>> tree = Hierarchy.from_tree({"A": {"a1": {}, "a2": {}}, "B": {"b1": {}, "b2": {}}})
     >>> rows = [[0, 2, 3], [1, 2], [1, 2, 3], [0, 1, 3]]
     >>> offsets = np.cumsum([0, *map(len, rows)])
@@ -116,7 +117,7 @@ def find_cut(
 class _Outcome:
     """What a search generalizes, a bound on the cost of any cut, and reasons where the search itself has them."""
 
-    generalized: Flags
+    generalized: Bools
     bound: int = 0
     pruned: int = 0
     reasons: dict[int, RareSet] | None = None

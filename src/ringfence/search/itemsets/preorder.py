@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ringfence.hierarchy import Ints
-from ringfence.kernels.bitsets import make_prefixes
-from ringfence.kernels.preorder import Ground, Walk, next_path
-from ringfence.search.itemsets.cuts import Flags, ItemTree
+from ringfence.arrays import Bools, Ints
+from ringfence.kernels.itemsets.bitsets import make_prefixes
+from ringfence.kernels.itemsets.preorder_walk import Ground, Walk, next_path
+from ringfence.search.itemsets.cuts import ItemTree
 from ringfence.search.itemsets.supports import RareSet, Supports
 from ringfence.search.progress import Watch
 
@@ -26,7 +26,7 @@ class Preorder:
 
     def __init__(self, tree: ItemTree, supports: Supports, k: int, watch: Watch) -> None:
         self.tree, self.supports, self.k, self.watch = tree, supports, k, watch
-        self.generalized: Flags = np.zeros(len(tree.hierarchy.labels), bool)
+        self.generalized: Bools = np.zeros(len(tree.hierarchy.labels), bool)
         self.reasons: dict[int, RareSet] = {}
         self.complete = False
 

@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 
-from ringfence.hierarchy import Ints
+from ringfence.arrays import Ints
 from ringfence.search.itemsets.cuts import ItemTree
 from ringfence.search.itemsets.supports import RareSet, Supports
 from ringfence.search.progress import Watch

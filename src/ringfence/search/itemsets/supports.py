@@ -6,9 +6,8 @@ from math import factorial
 
 import numpy as np
 
-from ringfence.baskets import Longs
-from ringfence.hierarchy import Ints
-from ringfence.kernels.bitsets import (
+from ringfence.arrays import Ints, Longs
+from ringfence.kernels.itemsets.bitsets import (
     Bits,
     Prefixes,
     count_rows,
@@ -18,7 +17,7 @@ from ringfence.kernels.bitsets import (
     list_baskets,
     make_prefixes,
 )
-from ringfence.kernels.itemsets import Held, Tree, find_rare, make_room, project
+from ringfence.kernels.itemsets.rare_sets import Held, TreeArrays, find_rare, make_room, project
 from ringfence.search.itemsets.cuts import ItemTree
 
 MOST_SETS = 100_000  # that a search for rare sets returns at once
@@ -40,7 +39,7 @@ class Supports:
         baskets, hierarchy = tree.baskets, tree.hierarchy
         self.tree = tree
         self.held = Held(baskets.starts, baskets.items, baskets.weights)
-        self.arrays = Tree(hierarchy.parent, hierarchy.first, hierarchy.stop)
+        self.arrays = TreeArrays(hierarchy.parent, hierarchy.first, hierarchy.stop)
         self.words = -(-len(baskets.weights) // 64)
         self.bits, self.rows = self._gather(len(hierarchy.labels))
         self._rooms: dict[int, Prefixes] = {}

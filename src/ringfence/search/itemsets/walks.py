@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ringfence.search.itemsets.cuts import Flags, ItemTree
+from ringfence.arrays import Bools
+from ringfence.search.itemsets.cuts import ItemTree
 from ringfence.search.itemsets.supports import Supports
 from ringfence.search.progress import Watch
 
@@ -76,7 +77,7 @@ class CutWalk:
                     queued.add(higher)
                     heapq.heappush(queue, (self._cost(higher), level + 1, higher))
 
-    def generalized(self, cut: Mask) -> Flags:
+    def generalized(self, cut: Mask) -> Bools:
         """What a cut generalizes."""
         flags = np.zeros(len(self.tree.hierarchy.labels), bool)
         flags[[node for node in self.inner if cut & self._bit[node]]] = True

@@ -1,0 +1,159 @@
+"""What the columns of a release may be and show: roles, missing values, labels, boundaries."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import ibis
+import numpy as np
+
+from ringfence.arrays import Longs
+from ringfence.audit.counts import Column, Released, total_by
+from ringfence.audit.labels.grammar import grammar
+from ringfence.audit.labels.spelling import ROOT
+from ringfence.audit.verdict import Finding, some
+from ringfence.errors import DataError, listed, suggestion
+from ringfence.rows.engine import Engine
+from ringfence.spec import Spec
+from ringfence.spec.tables import BoundaryLevel
+
+SHOWN_VALUES = 10
+GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-")
+"""How others write that a value is missing."""
+PLACE, LABEL = "ringfence place", "ringfence label"
+
+
+def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a table that lacks a column it is to be judged by."""
+    for name in needed:
+        if name not in columns:
+            raise DataError(
+                f"the release has no column {name!r}{suggestion(name, columns)}, without which it cannot be judged;"
+                f" its columns are: {listed(map(repr, columns))}"
+            )
+
+
+def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
+    """Return the rows without columns that say nothing: other tools keep identifiers, with `*` in every cell."""
+    judged = {*spec.of_role("quasi", "sensitive", "items"), spec.data.basket_id, spec.data.weights}
+    blank = [
+        name
+        for name in rows.columns
+        if name not in judged
+        and (name in spec.of_role("identifier") or name not in spec.attributes)
+        and _is_blank(engine, rows[name])
+    ]
+    return rows.drop(*blank)
+
+
+def _is_blank(engine: Engine, column: ibis.Value) -> bool:
+    """Whether all cells of a column are the same nothing: missing, `*` or an empty text.
+
+    A column with some of this and some of that tells its rows apart.
+    """
+    if column.type().is_nested():
+        return False
+    cells = engine.fetch(column.name(LABEL).as_table().distinct().limit(2))[LABEL].to_pylist()
+    return len(cells) <= 1 and all(cell in (None, ROOT, "") for cell in cells)
+
+
+def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
+    """Find columns that must not be published: identifiers, and those that were given no role."""
+    entity = spec.data.entity
+    identifiers = [name for name in columns if name in (*spec.of_role("identifier"), entity)]
+    identifiers = [name for name in identifiers if name != spec.pseudonym]
+    if identifiers:
+        message = f"the release still has identifiers: {listed(map(repr, identifiers))}"
+        yield Finding("identifier", message, total, {})
+    unlisted = [name for name in columns if name not in (*spec.attributes, entity)]
+    if unlisted and spec.data.unlisted != "publish":
+        message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
+        yield Finding("unlisted", message, total, {})
+
+
+def zero_findings(engine: Engine, rows: ibis.Table, total: int) -> Iterator[Finding]:
+    """Find columns of numbers that have both 0 and -0: they are one number, and a reader can tell them apart."""
+    floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
+    if not floats or not total:
+        return
+    signs = [
+        ((rows[name] == 0) & (sign * (1.0 / rows[name].cast("float64")) > 0)).any().name(f"{name} {sign}")
+        for name in floats
+        for sign in (1, -1)
+    ]
+    found = engine.fetch(rows.aggregate(signs)).to_pylist()[0]
+    for name in floats:
+        if found[f"{name} 1"] and found[f"{name} -1"]:
+            yield Finding("recoding", f"{name!r} has both 0 and -0, which are one number and look different", total, {})
+
+
+def missing_findings(released: Released, spec: Spec) -> Iterator[Finding]:
+    """Find values that are missing where the specification says that such rows are not published."""
+    if spec.data.missing == "value":
+        return
+    for column in (*released.quasi, *released.sensitive.values()):
+        if column.labels[-1] is None:
+            missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
+            message = (
+                f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r}"
+            )
+            yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
+
+
+def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Table) -> Iterator[Finding]:
+    """Find labels that an attribute cannot have, labels above its boundary, and labels that share values."""
+    for column in released.quasi:
+        labels = {code: label for code, label in enumerate(column.spelled) if label is not None}
+        form = grammar(column.name, spec, labels.values())
+        strange = {code for code, label in labels.items() if not form.reads(label)}
+        scheme = spec.scheme_of(column.name)
+        whose = f"is no label of its {f'scheme {scheme!r}' if form.disjoint else 'hierarchy'}"
+        stated = form.disjoint or spec.attributes[column.name].hierarchy is not None
+        wrong = f"which {whose if stated else 'cannot be read'}; allowed: {form.allowed}"
+        as_they_stand = [column.labels[code] or "" for code in strange]
+        gaps = sorted({*as_they_stand} & {*GAPS})
+        wrong += f" (where {listed(map(repr, gaps))} means that a value is missing: data.missing_values)" * bool(gaps)
+        for finding in _about(released, column, strange, "labels", wrong, released.rows):
+            row = _first_row(engine, rows, column.name, as_they_stand)
+            yield (
+                replace(finding, message=f"{finding.message}; first in row {row:,}, not counting the names of columns")
+                if row
+                else finding
+            )
+        # Rows that are kept with everything masked were suppressed, not generalized.
+        judged = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
+        passing = [code for code in labels.keys() - strange if form.passes(labels[code])]
+        boundary = spec.attributes[column.name].boundary
+        limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
+        wrong = f"which is past its boundary; allowed: nothing above {limit}"
+        yield from _about(released, column, passing, "boundary", wrong, judged)
+        shared = form.sharing({*column.spelled})
+        sharing = [code for code, label in enumerate(column.spelled) if label in shared]
+        wrong = f"which share values; by the scheme {scheme!r} each value has one label"
+        yield from _about(released, column, sharing, "recoding", wrong, released.rows)
+
+
+def _first_row(engine: Engine, rows: ibis.Table, name: str, labels: Sequence[str]) -> int | None:
+    """Return the first row, counted from 1, that has one of these labels as it stands."""
+    place = ibis.row_number().name(PLACE)
+    numbered = rows.select(rows[name].cast("string").name(LABEL), place)
+    first = engine.fetch(numbered.filter(numbered[LABEL].isin(labels)).aggregate(numbered[PLACE].min().name(PLACE)))
+    found = first[PLACE].to_pylist()[0]
+    return None if found is None else int(found) + 1
+
+
+def _about(
+    released: Released, column: Column, codes: Collection[int], rule: str, wrong: str, rows: Longs
+) -> Iterator[Finding]:
+    """Report labels of a column that break a rule, the commonest first, if any of these rows have them."""
+    counts = total_by(column.codes, rows, len(column.labels))
+    bad = sorted((code for code in codes if counts[code] > 0), key=lambda code: (-counts[code], code))
+    if bad:
+        values = [f"{column.labels[code]!r} ({some(int(counts[code]), 'row')})" for code in bad[:SHOWN_VALUES]]
+        rest = f" and {len(bad) - SHOWN_VALUES} more" if len(bad) > SHOWN_VALUES else ""
+        message = f"{column.name!r} is published as {listed(values)}{rest}, {wrong}"
+        yield Finding(rule, message, int(counts[bad].sum()), _where(released, column, bad[0], rows))
+
+
+def _where(released: Released, column: Column, code: int, rows: Longs) -> dict[str, str | None]:
+    """Return the first class that has a label in any of these rows."""
+    return released.labels_of(int(released.class_of[(column.codes == code) & (rows > 0)].min()))

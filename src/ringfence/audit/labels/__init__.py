@@ -1,0 +1,1 @@
+"""What published labels say, by their grammar alone."""

@@ -1,0 +1,159 @@
+"""Blocks of values in a published column: the grammar of a column, and how sets and ranges come on top of it.
+
+The schemes `ordered`, `set`, `guided-ordered` and `guided-set` merge values as no hierarchy has them merged, and their
+labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34. So do methods that decide
+on rows, which may publish a value here under one label and there under another.
+
+A column of such a scheme is also judged as a whole. The schemes recode globally: every value of the original has one
+label, so every person fits one class. Where the labels alone show a value under two of them, one is not true, or rows
+of two releases were mixed. No model fails by that (who fits two classes fits the rows of both, and each class has what
+the model asks), but readers are misled, and no other rule here would notice a block that bears a wrong name. So it is a
+finding of its own, where it is certain:
+
+- values, sets and ranges name what they hold;
+- a label of a stated tree holds its leaves, less those that a boundary keeps below it;
+- an interval, a part of the calendar or a group of numbers holds all of its stretch, unless the boundary is a list of
+  labels: beside one, it may stand for the rest.
+
+Left out are `*`, which may stand for the rest, too, or for rows that were suppressed and kept; masked codes; and groups
+of a fan-out over text. So are the schemes `level` and `cut`, whose labels name no values: there a table that mixes the
+levels of a hierarchy has always passed, and by default every specification has the scheme `level`, also one that is
+written to judge a table of other making.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from ringfence.audit.labels.spelling import as_range, as_set
+from ringfence.spec import Spec
+from ringfence.spec.tables import Attribute
+
+Test: TypeAlias = Callable[[str], bool]
+Values: TypeAlias = Sequence[str | None]
+"""Values as labels spell them, None for a missing one."""
+
+Place: TypeAlias = tuple[int, Any, int]
+"""A place on the line of all values: before all (-1), among the values (0) or at the missing one (1), which comes last;
+there, at a value (0) or right after it (1)."""
+
+Stretch: TypeAlias = tuple[Place, Place]
+"""From one place up to, not including, another."""
+
+MISSING: Stretch = (1, None, 0), (1, None, 1)
+
+
+def recoded_in_blocks(name: str, spec: Spec) -> bool:
+    """Whether each value of an attribute has one label, which may be a set or a range."""
+    return spec.method.traits.by_scheme and spec.scheme_of(name) not in ("level", "cut")
+
+
+def has_blocks(name: str, spec: Spec) -> bool:
+    """Whether the labels of an attribute may be sets and ranges."""
+    return recoded_in_blocks(name, spec) or (spec.groups_rows and spec.method.shown_as != "hierarchy")
+
+
+def stretch(low: Any, high: Any, *, closed: bool) -> Stretch:
+    """Return what lies from one value up to another, which itself belongs to it if `closed`."""
+    return (0, low, 0), (0, high, int(closed))
+
+
+def position(attribute: Attribute) -> Callable[[str], Any]:
+    """Return where on a line a value lies: a number by its value, a text anywhere as long as it is the same place."""
+    return Fraction if attribute.numeric else str
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What may stand in one published column.
+
+    `reads` tells labels from other text, `passes` those of them that lie above the boundary; `allowed` says in words
+    what reads. `is_value` tells single values; where values are `free`, that is nearly any text. `apart` tells values
+    that no label may hold together, since certainly not all have the same ceiling: the highest node that a value may
+    be published as. `marked` are numbers at which a mark of the boundary begins. `holds` is what a label certainly
+    stands for, and `disjoint` says whether no value may stand under two labels.
+    """
+
+    allowed: str
+    reads: Test
+    passes: Test
+    is_value: Test
+    apart: Callable[[Values], bool]
+    holds: Callable[[str], Sequence[Stretch]]
+    marked: Sequence[str] = ()
+    free: bool = False
+    disjoint: bool = False
+
+    def sharing(self, labels: Iterable[str | None]) -> set[str | None]:
+        """Return labels that share a value with another where none may, None being the label of a missing value.
+
+        From left to right, a stretch that begins before all earlier ones have ended overlaps the one that ends last;
+        if any two overlap, this is so when the second of them begins. What does not read holds nothing.
+        """
+        if not self.disjoint:
+            return set()
+        held = [(*each, label) for label in labels for each in ([MISSING] if label is None else self.holds(label))]
+        sharing: set[str | None] = set()
+        reached: Place = (-1, None, 0)
+        holder = None
+        for start, end, label in sorted(held, key=lambda each: each[:2]):
+            if start < reached:
+                sharing |= {holder, label}
+            if end > reached:
+                reached, holder = end, label
+        return sharing
+
+
+def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Grammar:
+    """Return a grammar that reads sets as well, of `missing` values too if there may be any; and ranges of numbers.
+
+    A text in braces is a set, or a damaged one, unless the specification states it as a label or as a value. A range
+    is judged by its ends, and by the marks that begin inside it: the data has what a list of labels marks, so some
+    value of each such mark is in the range, and its ceiling lies within the mark.
+    """
+    at = position(attribute)
+
+    def is_other(label: str) -> bool:
+        return form.reads(label) and not (form.free and label.startswith("{") and label.endswith("}"))
+
+    def ends(label: str) -> tuple[str, str] | None:
+        found = as_range(label) if attribute.numeric else None
+        if found is None or label != f"[{found[0]}, {found[1]}]" or not all(map(form.is_value, found)):
+            return None
+        return found if at(found[0]) < at(found[1]) else None
+
+    def items(label: str) -> Values | None:
+        found = as_set(label)
+        if found is None or not 1 < len(found) == len({*found}) or (attribute.numeric and '"' in label):
+            return None
+        return found if all(missing if item is None else form.is_value(item) for item in found) else None
+
+    def reads(label: str) -> bool:
+        return is_other(label) or ends(label) is not None or items(label) is not None
+
+    def passes(label: str) -> bool:
+        if is_other(label):
+            return form.passes(label)
+        span = ends(label)
+        if span is None:
+            return form.apart(items(label) or ())
+        low, high = map(at, span)
+        return form.apart([*span, *(value for value in form.marked if low < at(value) < high)])
+
+    def holds(label: str) -> Sequence[Stretch]:
+        if is_other(label):
+            return form.holds(label)
+        span = ends(label)
+        if span is not None:
+            return [stretch(*map(at, span), closed=True)]
+        return [each for item in items(label) or () for each in ([MISSING] if item is None else form.holds(item))]
+
+    ranges = "'[low, high]' of two numbers in rising order, " if attribute.numeric else ""
+    return replace(
+        form,
+        allowed=f"{form.allowed}, {ranges}'{{a, b}}' of two or more different values",
+        reads=reads,
+        passes=passes,
+        holds=holds,
+    )

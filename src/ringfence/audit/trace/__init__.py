@@ -1,0 +1,1 @@
+"""A release beside its original: which rows may be which, and what that tells."""

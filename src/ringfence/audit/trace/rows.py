@@ -1,0 +1,329 @@
+"""Is every published row a row of the original, and none of them twice? A run has the original at hand, and proves it.
+
+*By recoding.* Where a method recodes each value the same way everywhere, the published labels say what becomes of every
+row of the original. So the original is recoded here once more, by what its labels hold, and both are compared class by
+class: as many rows, and the same ones in all that is published as it is. Classes that are not there went whole.
+
+*By marks.* Elsewhere a label may hold a value of a row that is published under another. There every row of the original
+has a mark, its place or a digest of all its cells, which goes with it until the release has been audited and no
+further. No mark may stand in the release more often than in the original; each row must agree with the row of its mark
+in all that is published as it is, and hold its values in all that is not.
+
+Cells are compared as sums of digests: of 64 bits, under a key that is drawn for the audit, so that two different lots
+of rows are taken for the same with a chance of about one in 2^64.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from secrets import token_hex
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from ringfence.arrays import Bools, Longs
+from ringfence.audit.counts import Column, classes, read_column, read_labels
+from ringfence.audit.growing import stated_tree
+from ringfence.audit.labels.spelling import ROOT, spelled_number
+from ringfence.audit.trace.against import complete
+from ringfence.audit.trace.basket_tracing import trace_pairs
+from ringfence.audit.trace.linkage import cover
+from ringfence.audit.verdict import Finding, some
+from ringfence.rows.basket_rows import as_baskets
+from ringfence.rows.engine import HIGH, LOW, Engine
+from ringfence.rows.sources import BUCKET, COUNT, ROWS, WHICH, WHOSE
+from ringfence.spec import Spec
+
+RAW, KEY = "ringfence original ", "ringfence key"
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a run knows of its rows: the original and, where rows are marked, the release with the marks, `marked`.
+
+    `labels` is the specification that says what labels hold, where that is another than the promise's: labels of a plan
+    that was made for other rows hold what they held there. `suppressed` is how many rows were decided to go.
+    """
+
+    original: ibis.Table
+    marked: ibis.Table | None = None
+    labels: Spec | None = None
+    suppressed: int | None = None
+
+
+def is_marked(spec: Spec) -> bool:
+    """Whether rows have marks: where a value is not recoded the same way in every row, and where k counts people."""
+    return not spec.recodes_values or spec.items is not None or spec.data.entity is not None
+
+
+def prove_rows(
+    engine: Engine, rows: ibis.Table, spec: Spec, origin: Origin, values: ibis.Table | None = None
+) -> Iterator[Finding]:
+    """Find what is wrong with the rows of a release beside what they were made from.
+
+    `values` is the second table of the method `anatomy`.
+    """
+    original = complete(origin.original, spec)
+    spec = origin.labels or spec
+    if origin.marked is None:
+        findings, gone = _by_recoding(engine, rows, original, spec)
+        yield from findings
+    else:
+        yield from _by_marks(engine, origin.marked, original, spec)
+        yield from () if values is None else _bucket_findings(engine, origin.marked, original, values, spec)
+        gone = engine.size(original) - engine.size(origin.marked)
+    if origin.suppressed is not None and gone != origin.suppressed:
+        message = f"{some(gone, 'row')} of the original are not there, but it was decided that {origin.suppressed:,} go"
+        yield Finding("rows", message, abs(gone - origin.suppressed), {})
+
+
+def same_rows(engine: Engine, written: ibis.Table, rows: ibis.Table) -> Iterator[Finding]:
+    """Find out whether a file has the rows that were to be written, however often each is there."""
+    key = token_hex(16)
+    ours, theirs = (_sums(engine.tally(table, [], rows.columns, key)) for table in (written, rows))
+    if any((one != other).any() for one, other in zip(ours, theirs, strict=True)):
+        message = f"the file has {some(int(ours[0].sum()), 'row')} that are not those that were to be written"
+        yield Finding("original", message, int(ours[0].sum()), {})
+
+
+def _sums(counted: pa.Table) -> tuple[Longs, Longs, Longs]:
+    """Return numbers of rows, and the sums of the two halves of their digests."""
+    rows, high, low = (counted[name].cast(pa.int64()).to_numpy() for name in (ROWS, HIGH, LOW))
+    return rows, high, low
+
+
+# By recoding
+
+
+def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[list[Finding], int]:
+    """Return what is wrong, and how many rows of the original are not there."""
+    quasi = spec.of_role("quasi")
+    spelled, digested = _compared(rows, original, quasi, spec)
+    key = token_hex(16)
+    ours, theirs = (engine.tally(table, [*quasi, *spelled], digested, key) for table in (rows, original))
+    published = [read_labels(ours[name], name, spec) for name in quasi]
+    expected = [_recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
+    others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
+    unlabelled = np.logical_or.reduce([codes < 0 for codes in expected])
+    labels = [
+        replace(column, codes=np.concatenate([column.codes, np.maximum(codes, 0)]))
+        for column, codes in zip(published, expected, strict=True)
+    ]
+    count, both = ours.num_rows, ours.num_rows + theirs.num_rows
+    class_of = classes(labels, both)[1]
+    there = np.zeros(both, bool)
+    there[class_of[:count]] = True  # by class: is any of its rows published?
+    gone = ~there[class_of]
+    gone[count:] |= unlabelled
+    if spec.method.keep_suppressed:
+        gone &= ~_mask(labels, class_of, gone, count)
+    part_of = classes([Column("", (None,) * both, class_of), *others], both)[1]
+    amounts = [np.concatenate(pair) for pair in zip(_sums(ours), _sums(theirs), strict=True)]
+    sides = np.repeat([1, -1], [count, both - count])
+    differences = [_total(part_of[~gone], (each * sides)[~gone], both) for each in amounts]
+    wrong = np.logical_or.reduce([each != 0 for each in differences])
+    suppressed = int(amounts[0][count:].sum() - amounts[0][:count].sum())
+    if not wrong.any():
+        return [], suppressed
+    where = np.flatnonzero(wrong[part_of[:count]])
+    number = int(where[0]) if len(where) else int(np.flatnonzero(wrong[part_of])[0])
+    affected = int(amounts[0][:count][wrong[part_of[:count]]].sum())
+    example = {column.name: column.labels[column.codes[number]] for column in labels}
+    message = (
+        f"{some(affected, 'row')} in classes whose rows are not those of the original: a row is there twice, missing,"
+        " under a label that does not hold its value or is past its boundary, or changed in what is published as it is"
+    )
+    return [Finding("original", message, max(affected, 1), example)], suppressed
+
+
+def _past(name: str, rows: Longs) -> Finding:
+    """Report rows whose value is published higher than its boundary allows."""
+    affected = int(rows.sum())
+    return Finding("boundary", f"{name!r} is generalized past its boundary in {some(affected, 'row')}", affected, {})
+
+
+def _total(group: Longs, amounts: Longs, groups: int) -> Longs:
+    """Return exact sums; they stay below 2^63, the halves of digests being below 2^32."""
+    sums = np.zeros(groups, np.int64)
+    np.add.at(sums, group, amounts)
+    return sums
+
+
+def _compared(rows: ibis.Table, original: ibis.Table, quasi: Sequence[str], spec: Spec) -> tuple[list[str], list[str]]:
+    """Return the other columns that both tables have: those whose numbers may be spelled in several ways, and the rest,
+    which must be the same to the letter."""
+    hidden = {*quasi, spec.items, spec.pseudonym, WHICH, WHOSE, BUCKET}
+    shared = [name for name in rows.columns if name in original.columns and name not in hidden]
+    spelled = [
+        name
+        for name in shared
+        if name in spec.attributes and spec.attributes[name].numeric and original[name].type().is_string()
+    ]
+    return spelled, [name for name in shared if name not in spelled]
+
+
+def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
+    """Return for each combination of the original the label its value is published under: of those that hold it and
+    are within its boundary, the narrowest.
+
+    -1 where none does, and where the specification does not know the value: such rows go, if they may be there at all.
+    `*` holds everything, and is narrower than nothing: rows that are masked have it beside labels.
+    """
+    original = read_column(raw, published.name, spec)
+    stated = stated_tree(published.name, spec)
+    if stated is not None:
+        strange = np.array([text is not None and text not in stated.leaf_of for text in original.spelled], bool)
+        if strange.any():
+            known = ~strange[original.codes]
+            some_known, those = np.full(len(known), -1), pa.array(known)
+            some_known[known] = _recoded(published, raw.filter(those), rows.filter(those), spec)
+            return some_known
+    held = cover(published, original, rows.to_numpy(), spec)
+    may = held.holds & ~held.past
+    width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int32).max)
+    width[[label == ROOT for label in published.labels]] += may.any(axis=0)  # everything, for want of others
+    best = width.argmin(axis=0)
+    best[~may.any(axis=0)] = -1
+    codes: Longs = best[held.leaves]
+    return codes
+
+
+def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+    """Return a column of both tables, with equal codes for what is one value however it is spelled."""
+    columns = [read_column(each, name, spec) for each in (ours, theirs)]
+    spelled = [[None if text is None else spelled_number(text) for text in each.labels] for each in columns]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
+    codes = [
+        np.array([numbers[label] for label in own], np.int64)[each.codes]
+        for own, each in zip(spelled, columns, strict=True)
+    ]
+    return Column(name, tuple(numbers), np.concatenate(codes))
+
+
+def _mask(labels: Sequence[Column], class_of: Longs, gone: Bools, count: int) -> Bools:
+    """Move rows whose class is not published to the one with `*` in every quasi-identifier, if there is one.
+
+    Return which rows were moved.
+    """
+    masked = np.ones(count, bool)
+    for column in labels:
+        masked &= np.array([label == ROOT for label in column.labels], bool)[column.codes[:count]]
+    if not masked.any():
+        return np.zeros_like(gone)
+    class_of[gone] = class_of[np.flatnonzero(masked)[0]]
+    return gone.copy()
+
+
+# By marks
+
+
+def _by_marks(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Spec) -> Iterator[Finding]:
+    quasi = spec.of_role("quasi")
+    spelled, digested = _compared(marked, original, quasi, spec)
+    whose = {WHOSE: spec.data.entity} if WHOSE in marked.columns and spec.data.entity is not None else {}
+    key = token_hex(16)
+    theirs = engine.digests(original, [WHICH, *digested, *whose.values()], key, KEY)
+    ours = engine.digests(marked, [WHICH, *digested, *whose], key, KEY)
+    if strange := _too_often(engine, ours, theirs, KEY):
+        twice = _too_often(engine, marked, original, WHICH)
+        if twice:
+            message = f"{some(twice, 'row')} cannot be traced back to a row of the original of their own"
+        else:
+            message = f"{some(strange, 'row')} differ from the row they come from in what is published as it is"
+        yield Finding("original", message, strange, {})
+        return
+    yield from _labels_hold(engine, marked, original, [*quasi, *spelled], spec)
+    if spec.items is not None:
+        yield from _baskets_hold(engine, marked, original, spec)
+
+
+def _too_often(engine: Engine, ours: ibis.Table, theirs: ibis.Table, name: str) -> int:
+    """Return how many rows have a value more often than the other table has it."""
+    there = theirs.group_by(theirs[name].name(RAW)).aggregate(theirs.count().name(COUNT))
+    here = ours.group_by(name).aggregate(ours.count().name(ROWS))
+    joined = here.left_join(there, here[name] == there[RAW])
+    more = joined[ROWS] - joined[COUNT].fill_null(0)
+    found = engine.fetch(joined.filter(more > 0).aggregate(more.sum().name(ROWS)))[ROWS].to_pylist()[0]
+    return int(found or 0)
+
+
+def _beside(marked: ibis.Table, original: ibis.Table, names: Sequence[str]) -> ibis.Table:
+    """Return some columns of the release, each with what the original has in the row of the same mark.
+
+    Rows of the original that share a mark are the same in all columns, so that one of them stands for all.
+    """
+    known = original.select(original[WHICH].name(KEY), *(original[name].name(RAW + name) for name in names)).distinct()
+    shown = marked.select(WHICH, *names)
+    return shown.inner_join(known, shown[WHICH] == known[KEY])
+
+
+def _labels_hold(
+    engine: Engine, marked: ibis.Table, original: ibis.Table, names: Sequence[str], spec: Spec
+) -> Iterator[Finding]:
+    """Find published values that do not hold the value of the row they come from."""
+    if not names:
+        return
+    counted = engine.count(_beside(marked, original, names), [*names, *(RAW + name for name in names)])
+    rows = counted[ROWS].to_numpy()
+    for name in names:
+        if spec.attributes[name].role == "quasi":
+            published = read_labels(counted[name], name, spec)
+            held = cover(published, read_column(counted[RAW + name], name, spec), rows, spec)
+            wrong = ~held.holds[published.codes, held.leaves]
+            past = held.past[published.codes, held.leaves] & ~wrong
+            if spec.method.keep_suppressed:
+                past &= np.array([label != ROOT for label in published.labels], bool)[published.codes]
+            if past.any():
+                yield _past(name, rows[past])
+        else:
+            both = _together(counted[name], counted[RAW + name], name, spec)
+            wrong = np.not_equal(*np.split(both.codes, 2))
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            affected = int(rows[wrong].sum())
+            message = f"{name!r} does not hold the value of the row it comes from in {some(affected, 'row')}"
+            yield Finding("original", message, affected, {name: _text(counted[name][first])})
+
+
+def _text(cell: pa.Scalar) -> str | None:
+    return None if cell.as_py() is None else str(cell.as_py())
+
+
+def _baskets_hold(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Spec) -> Iterator[Finding]:
+    """Find baskets whose labels are not those of the items of the row they come from.
+
+    A tree that was made from the items of the data was made from those of the rows that are published.
+    """
+    name = spec.items or ""
+    beside = _beside(marked, original, [name])
+    fetched = engine.fetch(beside.select(name, RAW + name))
+    published, bought = (as_baskets(fetched[column], spec) for column in (name, RAW + name))
+    yield from trace_pairs(published, bought, spec)
+
+
+def _bucket_findings(
+    engine: Engine, marked: ibis.Table, original: ibis.Table, values: ibis.Table, spec: Spec
+) -> Iterator[Finding]:
+    """Find buckets whose second table does not have the sensitive values of their rows."""
+    (name,) = (name for name in values.columns if name not in (BUCKET, COUNT))
+    known = original.select(original[WHICH].name(KEY), original[name]).distinct()
+    shown = marked.select(WHICH, BUCKET)
+    held = engine.count(shown.inner_join(known, shown[WHICH] == known[KEY]), [BUCKET, name])
+    told = engine.fetch(values.select(BUCKET, name, values[COUNT].cast("int64").name(ROWS)))
+    both = [
+        Column(BUCKET, (None,), np.concatenate([_numbers(held[BUCKET]), _numbers(told[BUCKET])])),
+        _together(held[name], told[name], name, spec),
+    ]
+    buckets = Column(BUCKET, (None,) * (int(both[0].codes.max(initial=0)) + 1), both[0].codes)
+    part_of = classes([buckets, both[1]], held.num_rows + told.num_rows)[1]
+    amounts = np.concatenate([held[ROWS].to_numpy(), -_numbers(told[ROWS])])
+    wrong = _total(part_of, amounts, len(amounts)) != 0
+    if wrong.any():
+        rows = int(held[ROWS].to_numpy()[wrong[part_of[: held.num_rows]]].sum())
+        message = f"the buckets of {some(rows, 'row')} do not have the values of {name!r} that the second table says"
+        yield Finding("original", message, max(rows, 1), {})
+
+
+def _numbers(column: pa.ChunkedArray) -> Longs:
+    found: Longs = column.cast(pa.int64()).to_numpy()
+    return found

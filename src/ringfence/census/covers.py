@@ -1,0 +1,183 @@
+"""Covers: what published values stand for where rows, not values, are decided on.
+
+A value may then be published under many labels, each of which covers some leaves: a node of the hierarchy, a range of
+the attribute's order, or any set. `cover` makes them from what lies in each group.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.arrays import Floats, Ints, Longs
+from ringfence.census.census import Census, Quasi
+from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
+from ringfence.errors import DataError
+from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.recoding import Label, namer
+
+Representation = Literal["set", "range", "hierarchy"]
+
+
+@dataclass(frozen=True, eq=False)
+class Covers:
+    """The values that one attribute is published as: value j shows as `labels[j]` and covers the leaves
+    `members[starts[j] : starts[j + 1]]`, in rising order."""
+
+    hierarchy: Hierarchy
+    labels: tuple[Label, ...]
+    members: Ints
+    starts: Longs
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def covered(self) -> Longs:
+        """For each value, how many leaves it covers."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def nodes(self) -> Ints:
+        """For each value, the lowest node of the hierarchy that covers it."""
+        return lowest_covering(self.hierarchy, self.members[self.starts[:-1]], self.members[self.starts[1:] - 1])
+
+    @cached_property
+    def values(self) -> Longs:
+        """For each of `members`, which value it belongs to."""
+        return np.repeat(np.arange(len(self)), self.covered)
+
+    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+        """Return for each value the sum of some numbers over the leaves that it covers."""
+        return np.bincount(self.values, numbers[self.members], minlength=len(self)).astype(np.float64)
+
+    def spread(self, numbers: Floats) -> Floats:
+        """Return for each value how far apart the numbers are that it covers; NaN is no number, none is 0."""
+        if not len(self):
+            return np.zeros(0)
+        low = np.fmin.reduceat(numbers[self.members], self.starts[:-1])
+        high = np.fmax.reduceat(numbers[self.members], self.starts[:-1])
+        return np.where(high > low, high - low, 0.0)
+
+    def lists(self) -> list[list[int]]:
+        """Return the leaves that each value covers."""
+        return [part.tolist() for part in np.split(self.members, self.starts[1:-1])] if len(self) else []
+
+    @classmethod
+    def of_lists(cls, hierarchy: Hierarchy, labels: Sequence[Label], lists: Sequence[Sequence[int]]) -> "Covers":
+        """Return the values with these labels that cover these leaves."""
+        members = np.array([leaf for leaves in lists for leaf in leaves], np.int32)
+        return cls(hierarchy, tuple(labels), members, np.cumsum([0, *map(len, lists)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What groups, or whatever is published alike, show in one attribute: `value[g]` among those of `covers`."""
+
+    covers: Covers
+    value: Longs
+
+    @property
+    def labels(self) -> list[Label]:
+        """What each group shows."""
+        return [self.covers.labels[value] for value in self.value.tolist()]
+
+
+def cover_groups(census: Census, groups: Groups, representation: Representation) -> tuple[Shown, ...]:
+    """Return for every attribute what each group is published as."""
+    codes = census.codes[groups.tuples]
+    return tuple(
+        cover(quasi, groups.group, codes[:, a], groups.count, representation) for a, quasi in enumerate(census.quasi)
+    )
+
+
+def cover(
+    quasi: Quasi,
+    groups: npt.NDArray[np.integer],
+    leaves: npt.NDArray[np.integer],
+    count: int,
+    representation: Representation,
+) -> Shown:
+    """Return what `count` groups are published as in one attribute, where group `groups[i]` has the leaf `leaves[i]`.
+
+    "set": just the leaves that the group has. "range": all that occur between the first and the last of them in the
+    attribute's order; a missing value has no place in it and is covered only where the group has one. "hierarchy": the
+    lowest node above them. A label covers no value of another ceiling than the group's, whatever the representation;
+    for "hierarchy" that is so where all leaves of a group have the same ceiling.
+    """
+    match representation:
+        case "set":
+            members, starts, value = _sets(groups, leaves, quasi.hierarchy.leaves, count)
+        case "range":
+            members, starts, value = _ranges(quasi, groups, leaves, count)
+        case "hierarchy":
+            return _nodes(quasi.hierarchy, groups, leaves, count)
+    numbers = np.flatnonzero((quasi.rows > 0) & np.array([key is not None for key in quasi.keys]))
+    numbers = numbers[np.argsort(quasi.ranks[numbers], kind="stable")]
+    name = namer(quasi.hierarchy, numbers=numbers.tolist() if quasi.numeric else ())
+    labels = tuple(map(name, [part.tolist() for part in np.split(members, starts[1:-1])]))
+    if len({*labels}) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
+    return Shown(Covers(quasi.hierarchy, labels, members, starts), value)
+
+
+def _sets(
+    groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], width: int, count: int
+) -> tuple[Ints, Longs, Longs]:
+    """Return the different sets of leaves that groups have, and which of them each group has.
+
+    Groups with equal sets are found by reading all sets at once, leaf by leaf: what is alike so far gets a number, and
+    that number with the next leaf gives the next. A set that has ended keeps its number, which only sets of its own
+    size can share.
+    """
+    pairs = np.unique(groups.astype(np.int64) * width + leaves)
+    of, leaf = pairs // width, (pairs % width).astype(np.int32)
+    sizes = np.bincount(of, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    alike = np.zeros(count, np.int64)
+    for place in range(int(sizes.max(initial=0))):
+        going = np.flatnonzero(sizes > place)
+        alike[going] = np.unique(alike[going] * width + leaf[starts[going] + place], return_inverse=True)[1]
+    _, example, value = np.unique(sizes * (count + 1) + alike, return_index=True, return_inverse=True)
+    lengths = sizes[example]
+    ends = np.cumsum(lengths)
+    inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+    return leaf[np.repeat(starts[example], lengths) + inside], np.concatenate([[0], ends]), value
+
+
+def _ranges(
+    quasi: Quasi, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int
+) -> tuple[Ints, Longs, Longs]:
+    """Return the different ranges from the first to the last leaf of each group, and which of them each group has."""
+    hierarchy, ranks = quasi.hierarchy, quasi.ranks
+    missing = np.array([label is None for label in hierarchy.labels[: hierarchy.leaves]])
+    low, high = np.full(count, hierarchy.leaves), np.full(count, -1)
+    lacks, ceiling = np.zeros(count, np.bool_), np.zeros(count, np.int64)
+    lacks[groups[missing[leaves]]] = True
+    ceiling[groups] = hierarchy.ceilings[leaves]
+    placed = ~missing[leaves]
+    np.minimum.at(low, groups[placed], ranks[leaves[placed]])
+    np.maximum.at(high, groups[placed], ranks[leaves[placed]])
+    ends, value = np.unique(np.stack([low, high, lacks, ceiling], axis=1), axis=0, return_inverse=True)
+    occurs = quasi.rows > 0
+    parts = [
+        np.flatnonzero(
+            (occurs & ~missing & (ranks >= first) & (ranks <= last) & (hierarchy.ceilings == limit)) | (missing & gap)
+        )
+        for first, last, gap, limit in ends.tolist()
+    ]
+    members = np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int32)
+    return members, np.cumsum([0, *map(len, parts)]), value.reshape(-1)
+
+
+def _nodes(hierarchy: Hierarchy, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int) -> Shown:
+    """Return the lowest nodes above the leaves of each group."""
+    nodes, value = np.unique(lowest_nodes(hierarchy, groups, leaves, count), return_inverse=True)
+    parts = [np.arange(hierarchy.first[node], hierarchy.stop[node], dtype=np.int32) for node in nodes.tolist()]
+    labels = tuple(hierarchy.labels[node] for node in nodes.tolist())
+    members = np.concatenate([np.empty(0, np.int32), *parts])
+    return Shown(Covers(hierarchy, labels, members, np.cumsum([0, *map(len, parts)])), value)

@@ -1,0 +1,1 @@
+"""What a release must satisfy, and what it costs."""

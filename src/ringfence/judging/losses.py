@@ -1,0 +1,169 @@
+"""Losses by name: each metric declared once, and what a cell loses under those that add up over cells.
+
+Declarations are light, so that a specification can name a metric before anything is computed. How a search bounds
+them, and what those cost that look at classes, is in `metrics`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.arrays import Floats, Longs
+from ringfence.spec.declared import METRICS, MetricTraits, declare
+
+if TYPE_CHECKING:
+    from ringfence.census.census import Quasi
+
+
+class Covering(Protocol):
+    """What is published and what that covers, entry by entry: the leaves of a recoding, or the values of covers."""
+
+    @property
+    def covered(self) -> Longs:
+        """How many leaves are covered."""
+
+    @property
+    def nodes(self) -> npt.NDArray[np.int32]:
+        """The lowest nodes that cover as much."""
+
+    def total(self, numbers: Longs) -> Floats:
+        """Return the sum of some numbers over the leaves that are covered."""
+
+    def spread(self, numbers: Floats) -> Floats:
+        """Return how far apart the numbers of the leaves are that are covered."""
+
+
+def general_loss(quasi: "Quasi", published: Covering) -> Floats:
+    """GLM of a cell: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
+
+    Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3.
+    """
+    if quasi.numeric:
+        return _width(quasi, published)
+    return (published.covered - 1) / max(1, quasi.hierarchy.leaves - 1)
+
+
+def _width(quasi: "Quasi", published: Covering) -> Floats:
+    """Return how far apart the numbers of the data are that are covered, as a share of all of them.
+
+    0/0 is 0. A missing value has no number: alone it has no width.
+    """
+    numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
+    numbers[quasi.rows == 0] = np.nan
+    span = 0.0 if np.isnan(numbers).all() else np.nanmax(numbers) - np.nanmin(numbers)
+    return published.spread(numbers) / (span or 1.0)
+
+
+def certainty_penalty(quasi: "Quasi", published: Covering) -> Floats:
+    """NCP of a cell: leaves covered over leaves, 0 for a single one; for numbers the width, as in `general_loss`.
+
+    Xu et al.: Utility-Based Anonymization Using Local Recoding, KDD 2006, section 3.
+    """
+    if quasi.numeric:
+        return _width(quasi, published)
+    return np.where(published.covered > 1, published.covered / quasi.hierarchy.leaves, 0.0)
+
+
+def global_certainty_penalty(quasi: "Quasi", published: Covering) -> Floats:
+    """GCP of a cell: (values of the data covered - 1)/(values in the data - 1).
+
+    Wong, Mamoulis, Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, 2010, Definition 8.
+    """
+    covered = published.total((quasi.rows > 0).astype(np.int64))
+    shares: Floats = np.maximum(covered - 1, 0) / max(1, quasi.occurring - 1)
+    return shares
+
+
+def total_information_loss(quasi: "Quasi", published: Covering) -> Floats:
+    """NTIL of a cell: the height of the tree below it over the height of the hierarchy.
+
+    Campan, Truta, Cooper 2010, Definitions 10 and 11.
+    """
+    return quasi.hierarchy.heights[published.nodes] / quasi.hierarchy.height
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellLoss(MetricTraits):
+    """A metric that is the mean over cells: what a cell loses, 0 to 1, and whether the weights of attributes count.
+
+    The loss must never fall from a recoding to a coarser one: the bounds of searches rest on that.
+    """
+
+    of: "Callable[[Quasi, Covering], Floats]"
+    weighted: bool = True
+    additive: bool = True
+    every_k: bool = True
+
+
+def cell_loss(name: str) -> CellLoss | None:
+    """Return a metric that adds up over cells by its name; None for others."""
+    declared = METRICS[name]
+    return declared if isinstance(declared, CellLoss) else None
+
+
+def cell_metrics() -> dict[str, CellLoss]:
+    """Return the metrics that add up over cells."""
+    return {name: each for name, each in METRICS.items() if isinstance(each, CellLoss)}
+
+
+declare(
+    MetricTraits(
+        name="dm",
+        line="discernibility: the sum over rows of the size of their class; a suppressed row counts all rows",
+        meaning="Discernibility: the sum over rows of the size of their class; a suppressed row counts as all rows.",
+        additive=True,
+        every_k=True,
+    ),
+    MetricTraits(
+        name="hdm",
+        line="hierarchical discernibility: the sum over rows of the share of other values confused with theirs",
+        meaning="Hierarchical discernibility: the sum over rows of the share of other rows whose value is now confused"
+        " with theirs.",
+        additive=True,
+        every_k=True,
+    ),
+    CellLoss(
+        name="glm",
+        line="general loss: the mean over cells of the share of the domain that a published value covers beyond one",
+        meaning="General loss: the share of an attribute's range of values that a published cell leaves open. 0:"
+        " exact, 1: nothing is told.",
+        of=general_loss,
+    ),
+    CellLoss(
+        name="ncp",
+        line="normalized certainty penalty: the same share, counting the value itself; 0 for a single value",
+        meaning="Normalized certainty penalty: as glm, counting the value itself. 0: exact, 1: nothing is told.",
+        of=certainty_penalty,
+    ),
+    CellLoss(
+        name="gcp",
+        line="global certainty penalty: as glm, over the values that occur in the data, without attribute weights",
+        meaning="Global certainty penalty: as glm, over the values that occur in the data.",
+        of=global_certainty_penalty,
+        weighted=False,
+    ),
+    CellLoss(
+        name="ntil",
+        line="normalized total information loss: the mean height of published values in their hierarchies",
+        meaning="Total information loss: how high in its hierarchy a published cell stands. 0: the value itself, 1:"
+        " the top.",
+        of=total_information_loss,
+        weighted=False,
+    ),
+    MetricTraits(
+        name="ce",
+        line="classification error: the share of rows suppressed, or not of the commonest label (method.target)",
+        meaning="Classification error: the share of rows suppressed, or not of the commonest label in their class.",
+        every_k=True,
+        needs_target=True,
+    ),
+    MetricTraits(
+        name="aecs",
+        line="average class size: rows over classes times k",
+        meaning="Average class size, in units of k. 1: no class is larger than it must be.",
+    ),
+)

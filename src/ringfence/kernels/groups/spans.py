@@ -1,0 +1,143 @@
+"""Spans: what a group of tuples covers in each attribute, and what a row published so loses.
+
+An attribute is a *line* (numbers, or ranges of an order: what lies between the ends is lost), a *tree* (the lowest
+node over all of them counts) or a *set* (each further value counts). Losses are scaled so that they add up over
+attributes. A span grows by tuples, and never shrinks: to take a tuple out, the others are put together anew.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from ringfence.arrays import Floats, Ints, Longs, Words
+
+BARE: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
+"""For functions of innermost loops that neither make arrays nor keep any: to count who uses which array, each time one
+is taken out of a tuple, would cost more than all the rest."""
+
+LEAN: dict[str, Any] = {**BARE, "forceinline": True}
+"""The same for small functions of many arguments, which cost less where they are used than to be called."""
+
+
+class Geometry(NamedTuple):
+    """Where each tuple lies.
+
+    `ends[t]` are its places in the attributes of which the outermost count: first on lines, then its leaves in trees.
+    Place e of line i, as node e of tree i, stands at `bases[i] + e`. Of a line, the difference of the `numbers` is
+    lost, at most `limits[i]`; of a tree, the number of the lowest node over all, where a node covers the leaves before
+    its `stop` that are not before it.
+
+    `words[t]` are its values in sets, a bit each. The bits `masks[s]` of word `holders[s]` lose `scales[s]` each, and
+    the first values of all sets together lose nothing, which `first` takes off.
+    """
+
+    ends: Ints
+    bases: Longs
+    numbers: Floats
+    limits: Floats
+    parent: Ints
+    stop: Ints
+    words: Words
+    holders: Longs
+    masks: Words
+    scales: Floats
+    first: float
+
+
+class Span(NamedTuple):
+    """What some tuples cover: the outermost places of lines and trees, and the bits of sets."""
+
+    low: Ints
+    high: Ints
+    words: Words
+
+
+ROUNDING = 1e-12
+"""What is lost is a sum of shares; less than this is none."""
+
+M1 = np.uint64(0x5555555555555555)
+M2 = np.uint64(0x3333333333333333)
+M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
+ONES = np.uint64(0x0101010101010101)
+S1, S2, S4, S56 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(56)
+
+
+@njit(**BARE)
+def count_bits(word: np.uint64) -> np.int64:
+    """Return how many bits are set: pairs, fours and bytes are added up side by side."""
+    word = word - ((word >> S1) & M1)
+    word = (word & M2) + ((word >> S2) & M2)
+    word = (word + (word >> S4)) & M4
+    return np.int64((word * ONES) >> S56)
+
+
+@njit(cache=True, nogil=True)
+def new_span(space: Geometry) -> Span:
+    """Return room for a span."""
+    ends = space.ends.shape[1]
+    return Span(np.empty(ends, np.int32), np.empty(ends, np.int32), np.empty(space.words.shape[1], np.uint64))
+
+
+@njit(**LEAN)
+def start(space: Geometry, span: Span, t: int) -> None:
+    """Make a span cover one tuple and nothing else."""
+    ends, words, low, high, covered = space.ends, space.words, span.low, span.high, span.words
+    for i in range(len(low)):
+        low[i] = high[i] = ends[t, i]
+    for w in range(len(covered)):
+        covered[w] = words[t, w]
+
+
+@njit(**LEAN)
+def widen(ends: Ints, words: Words, low: Ints, high: Ints, covered: Words, t: int) -> None:
+    """Make a span cover one tuple more.
+
+    It is called in innermost loops, and so takes the arrays of a space and a span one by one.
+    """
+    for i in range(len(low)):
+        low[i] = min(low[i], ends[t, i])
+        high[i] = max(high[i], ends[t, i])
+    for w in range(len(covered)):
+        covered[w] |= words[t, w]
+
+
+@njit(**LEAN)
+def loss_with(space: Geometry, low: Ints, high: Ints, covered: Words, t: int) -> float:
+    """Return what a row loses that is published as a span and one tuple, which the span may cover already."""
+    ends, words, numbers, bases, limits = space.ends, space.words, space.numbers, space.bases, space.limits
+    masks, holders, scales, parent, stop = space.masks, space.holders, space.scales, space.parent, space.stop
+    loss: float = -space.first
+    for i in range(len(low)):
+        base, first, last = bases[i], min(low[i], ends[t, i]), max(high[i], ends[t, i])
+        if i < len(limits):
+            loss += min(limits[i], numbers[base + last] - numbers[base + first])
+            continue
+        node = first
+        while stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
+            node = parent[base + node]
+        loss += numbers[base + node]
+    for s in range(len(masks)):
+        loss += scales[s] * count_bits((covered[holders[s]] | words[t, holders[s]]) & masks[s])
+    return loss if loss > ROUNDING else 0.0
+
+
+@njit(**BARE)
+def distance(space: Geometry, one: int, other: int, span: Span) -> float:
+    """Return what a row loses that is published as two tuples together."""
+    start(space, span, one)
+    return float(loss_with(space, span.low, span.high, span.words, other))
+
+
+@njit(cache=True, nogil=True)
+def total_loss(space: Geometry, tuples: Ints, begins: Longs) -> float:
+    """Return what all rows lose together, given by their tuples, in groups that stand between neighbouring `begins`."""
+    span, total = new_span(space), 0.0
+    low, high, covered = span.low, span.high, span.words
+    for g in range(len(begins) - 1):
+        first = tuples[begins[g]]
+        start(space, span, first)
+        for i in range(begins[g] + 1, begins[g + 1]):
+            widen(space.ends, space.words, low, high, covered, tuples[i])
+        total += (begins[g + 1] - begins[g]) * loss_with(space, low, high, covered, first)
+    return total

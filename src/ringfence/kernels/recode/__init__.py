@@ -1,0 +1,1 @@
+"""Kernels of searches that recode values."""

@@ -1,0 +1,148 @@
+"""What a specification may ask of which verb: methods that are there, promises that each of them can make."""
+
+from ringfence.errors import SpecError, listed
+from ringfence.methods.base import named
+from ringfence.spec import Spec
+from ringfence.spec.declared import BASKETS, GROUPS, METHODS, methods_that
+from ringfence.spec.item_checks import check_items
+from ringfence.spec.tables import MODELS
+
+JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
+"""Promises that the audit judges and that no method makes."""
+
+
+def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
+    """Refuse what later versions will do, naming it."""
+    _check_kind(spec)
+    method, data = spec.method, spec.data
+    missing = {
+        "data.table": data.table is not None,
+        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
+        "method.representation": method.representation is not None and "representation" not in method.traits.options,
+    }
+    for what, asked in missing.items():
+        if asked:
+            raise SpecError(
+                f"{what} is not there yet; there are: the methods {listed(METHODS)}, with privacy.k, l, p, t and m"
+            )
+    check_promise(spec, promised=promised)
+    if (method.traits.way == BASKETS and promised) or spec.has_buckets:
+        return
+    if method.search not in method.traits.searches:
+        takers = [name for name, other in METHODS.items() if method.search in other.searches]
+        raise SpecError(
+            f"method.search = {method.search!r} is for the method {listed(map(repr, takers))}; allowed:"
+            f" {listed(method.traits.searches)}"
+        )
+    named(method.name).check_run(spec, force)
+    for name in spec.of_role("quasi"):
+        if spec.attributes[name].hierarchy is None:
+            _check_needs_none(spec, name)
+
+
+def _check_kind(spec: object) -> None:
+    """Refuse a path, or a dictionary: whoever forgot to make a specification of it should be told how."""
+    if not isinstance(spec, Spec):
+        raise SpecError(
+            f"the specification is a {type(spec).__name__}; allowed: a Spec, made by Spec.load(path),"
+            " Spec.loads(text) or Spec(attributes=..., privacy=...)"
+        )
+
+
+def check_promise(spec: Spec, *, promised: bool = True) -> None:
+    """Refuse a specification that promises nothing, or nothing about anyone."""
+    _check_kind(spec)
+    privacy = spec.privacy
+    judged = any(getattr(privacy, key) is not None for key in JUDGED_ONLY)
+    if promised and not judged and (privacy.k, privacy.l, privacy.p, privacy.t) == (None, None, None, None):
+        raise SpecError("[privacy] promises nothing; give at least one of k, l, p and t")
+    check_items(spec)
+    if promised:
+        named(spec.method.name).check_promise(spec)
+    if not spec.of_role("quasi") and (spec.method.traits.way != BASKETS or not promised):
+        raise SpecError("no attribute has the role quasi: there is nothing to recode")
+    if spec.data.entity is not None:
+        _check_entity(spec, spec.data.entity, promised=promised)
+    if spec.data.composite:
+        _check_composite(spec)
+
+
+def _check_entity(spec: Spec, entity: str, *, promised: bool) -> None:
+    """Refuse what cannot be promised of people who have several rows."""
+    attribute, key = spec.attributes.get(entity), f"data.entity = {entity!r}"
+    if attribute is not None and attribute.role != "identifier":
+        raise SpecError(
+            f"{key} says whose a row is and is never published, so its role can only be identifier (or it has none),"
+            f" not {attribute.role!r}"
+        )
+    if promised and spec.privacy.k is None:
+        raise SpecError(f"{key} makes privacy.k count people; give privacy.k, or leave data.entity out")
+    if spec.method.target == entity:
+        raise SpecError(f"method.target = {entity!r} is the column of data.entity, which is never published")
+    if spec.items is not None:
+        raise SpecError(
+            f"{key}: what is promised of the baskets in {spec.items!r} counts baskets, not people; for one basket a"
+            f" person, set data.basket_id = {entity!r} instead"
+        )
+    if not spec.method.traits.counts_people:
+        allowed = listed(methods_that(counts_people=True))
+        raise SpecError(f"{key}: the method {spec.method.name!r} counts rows, not people; allowed: {allowed}")
+    asked = [name for name in JUDGED_ONLY if getattr(spec.privacy, name) is not None]
+    asked += [f"l with kind = {part.kind!r}" for part in spec.diversities() if part.kind != "distinct"]
+    for name in asked:
+        raise SpecError(
+            f"privacy.{name} beside {key}: it counts rows, and one person's may be all that make it hold; allowed"
+            " beside data.entity: privacy.k, distinct l, p and t"
+        )
+
+
+def _check_composite(spec: Spec) -> None:
+    """Refuse what cannot be promised of all rows of a person together."""
+    method, key = spec.method, "data.composite = true"
+    if spec.data.entity is None:
+        raise SpecError(f"{key} needs data.entity: the column that says whose a row is")
+    freer = [name for name in spec.of_role("quasi") if method.traits.by_scheme and spec.scheme_of(name) != "level"]
+    if not method.traits.composes or freer:
+        found = f"the scheme of {freer[0]!r} is {spec.scheme_of(freer[0])!r}" if freer else f"not {method.name!r}"
+        composing = [METHODS[name] for name in methods_that(composes=True)]
+        allowed = " and ".join(f"{each.name}{', with the scheme level,' * each.by_scheme}" for each in composing)
+        raise SpecError(f"{key} is for the methods {allowed}; {found}")
+    others = [f"privacy.{name}" for name in ("l", "p", "t") if getattr(spec.privacy, name) is not None]
+    for name in [*others, *(["method.keep_suppressed"] if method.keep_suppressed else [])]:
+        raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
+
+
+def check_front(spec: Spec, freer: list[str]) -> None:
+    """Refuse what a front over levels, or one over other schemes, cannot do."""
+    if spec.data.composite:
+        raise SpecError("data.composite = true: a front is over classes of rows; leave it out to count people in these")
+    if not spec.method.traits.by_scheme:
+        allowed = listed(methods_that(by_scheme=True))
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: {allowed}")
+    if not freer and spec.frontier.k is not None:
+        raise SpecError(
+            "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
+        )
+    if freer and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
+            f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
+        )
+    if freer and "points" in spec.frontier.model_fields_set:
+        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
+
+
+def _check_needs_none(spec: Spec, name: str) -> None:
+    """Refuse an attribute without a hierarchy where what is published are labels of one."""
+    method = spec.method
+    scheme = spec.scheme_of(name) if method.traits.by_scheme else "level"
+    if method.traits.way == GROUPS and method.shown_as == "hierarchy":
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which method.representation = 'hierarchy' needs; give it one, or"
+            " representation = 'set' or 'range', which need none"
+        )
+    if method.traits.way != GROUPS and scheme not in ("ordered", "set"):
+        raise SpecError(
+            f"attributes.{name} has no hierarchy, which the scheme {scheme!r} needs; give it one, or"
+            " scheme = 'ordered' or 'set', which need none"
+        )

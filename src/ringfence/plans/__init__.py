@@ -1,0 +1,1 @@
+"""Plans: what a search decided, one module a kind."""

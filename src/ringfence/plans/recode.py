@@ -1,0 +1,172 @@
+"""Plans: what a search decided, in terms of leaves and labels; saved and loaded as JSON.
+
+A plan speaks of no row and of no engine. `carry_out` turns it, with the values that a census met, into steps.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.arrays import Ints
+from ringfence.census.census import Quasi
+from ringfence.markup import clipped, paragraph, shortened, table
+from ringfence.plans.base import Label, Occasion, SavedPlan
+from ringfence.rows.sources import WHOSE
+from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
+from ringfence.values.builders import label
+from ringfence.values.hierarchy import MISSING
+from ringfence.values.recoding import Recoding
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How one attribute is published: each leaf's label. A missing value is the leaf None.
+
+    `level` is the level of its hierarchy, where the scheme has levels.
+    """
+
+    level: int | None
+    leaves: tuple[Label, ...]
+    labels: tuple[Label, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or (self.level or 0) < 0:
+            raise ValueError("a column needs a level from 0 on, and one label for each of its different leaves")
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every leaf is published as itself."""
+        return self.leaves == self.labels
+
+    def blocks(self) -> dict[str, list[str]]:
+        """Return the leaves that are published under each label."""
+        blocks: dict[str, list[str]] = {}
+        for leaf, name in zip(self.leaves, self.labels, strict=True):
+            blocks.setdefault(MISSING if name is None else name, []).append(MISSING if leaf is None else leaf)
+        return blocks
+
+    def __str__(self) -> str:
+        count = len(self.blocks())
+        labels = f"{count:,} label{'s' * (count != 1)} for {len(self.leaves):,} values"
+        level = "" if self.level is None else f"level {self.level}, "
+        return level + ("as it is" if self.changes_nothing else labels)
+
+
+@dataclass(frozen=True)
+class GlobalPlan(SavedPlan):
+    """Recode each value the same way everywhere, and suppress the classes that fail.
+
+    `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
+    the release with every quasi-identifier hidden; else they leave it. `complete` are the columns in which a row must
+    not miss a value, if it is to be published at all. `spec` is the specification that the plan keeps, self-contained.
+    """
+
+    kind: ClassVar[str] = "global"
+    columns: Mapping[str, ColumnPlan]
+    suppressed: tuple[tuple[int, ...], ...]
+    suppressed_rows: int
+    masked: bool
+    complete: tuple[str, ...]
+    spec: str = ""
+
+    def __post_init__(self) -> None:
+        sizes = [len(column.leaves) for column in self.columns.values()]
+        for leaves in self.suppressed:
+            fits = len(leaves) == len(sizes) and all(0 <= leaf < size for leaf, size in zip(leaves, sizes, strict=True))
+            if not fits:
+                raise ValueError(f"the suppressed class {leaves} does not fit the columns")
+        if self.suppressed_rows < len(self.suppressed):
+            raise ValueError(f"{self.suppressed_rows} rows cannot fill {len(self.suppressed)} suppressed classes")
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows: labels looked up column by column, and failing classes dropped."""
+        census = occasion.census
+        published = {quasi.name: _published(quasi, self.columns[quasi.name]) for quasi in census.quasi}
+        relabels = [_relabel(quasi, self.columns[quasi.name], published[quasi.name]) for quasi in census.quasi]
+        leaves: Ints = np.array(self.suppressed, np.int32).reshape(-1, len(census.quasi))
+        failing = {name: values.take(pa.array(leaves[:, a])) for a, (name, values) in enumerate(published.items())}
+        steps: list[Step] = [Complete(self.complete)]
+        steps += [Without(name, values) for name, values in occasion.unknown.items()]
+        steps += [relabel for relabel in relabels if relabel is not None]
+        changed = [*published] if self.masked else [relabel.column for relabel in relabels if relabel is not None]
+        if occasion.gone is not None:
+            entity = census.entity or ""
+            steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
+            changed.append(entity)
+        return CarryOut([*steps, Drop(pa.table(failing), self.masked)], changed)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each attribute whose scheme has levels."""
+        return {name: column.level for name, column in self.columns.items() if column.level is not None}
+
+    def _fate(self) -> str:
+        fate = "masked" if self.masked else "dropped"
+        return f"{self.suppressed_rows:,} rows in {len(self.suppressed):,} classes {fate}"
+
+    def __str__(self) -> str:
+        lines = ["Global plan"]
+        for name, column in self.columns.items():
+            lines.append(f"├─ {name}: {column}")
+            if not column.changes_nothing:
+                blocks = list(column.blocks().items())
+                lines += [f"│  ├─ {clipped(label)}: {shortened(leaves, 8)}" for label, leaves in blocks[:8]]
+                lines += [f"│  └─ and {len(blocks) - 8:,} more labels"] if len(blocks) > 8 else []
+        return "\n".join([*lines, f"└─ {self._fate()}"])
+
+    def _repr_html_(self) -> str:
+        rows = [(name, column, shortened(list(map(clipped, column.blocks())))) for name, column in self.columns.items()]
+        return table(["attribute", "recoding", "labels"], rows) + paragraph(self._fate())
+
+
+def column_plan(level: int | None, recoding: Recoding) -> ColumnPlan:
+    """Return the plan of one attribute under a recoding."""
+    return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], recoding.labels)
+
+
+def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
+    """Return what each leaf is published as: text where the column is generalized, else a value of its type."""
+    return typed_leaves(quasi) if column.changes_nothing else pa.array(column.labels, pa.string())
+
+
+def typed_leaves(quasi: Quasi) -> pa.Array:
+    """Return each leaf as a value of its column's type."""
+    raw = quasi.raw.type
+    if any(isinstance(key, dt.date) for key in quasi.keys):
+        days = pa.array(quasi.keys, pa.date32())
+        return days.cast(raw) if pa.types.is_timestamp(raw) else days
+    if pa.types.is_string(raw) or pa.types.is_large_string(raw):
+        return _numbers(quasi.keys) or pa.array(quasi.hierarchy.labels[: quasi.hierarchy.leaves], raw)
+    position = np.full(quasi.hierarchy.leaves, -1)
+    position[quasi.raw_leaves] = np.arange(len(quasi.raw))
+    return quasi.raw.take(pa.array(position, mask=position < 0))
+
+
+def _numbers(keys: Sequence[Decimal | dt.date | None]) -> pa.Array | None:
+    """Return numbers that came as text in a type of their own, so that their spellings become one; None without any.
+
+    Numbers with more digits than a type holds stay text.
+    """
+    numbers = [key for key in keys if isinstance(key, Decimal)]
+    if not numbers:
+        return None
+    if all(number == int(number) and abs(number) < 2**63 for number in numbers):
+        return pa.array([int(key) if isinstance(key, Decimal) else None for key in keys], pa.int64())
+    if all(Decimal(repr(float(number))) == number for number in numbers):
+        return pa.array([float(key) if isinstance(key, Decimal) else None for key in keys], pa.float64())
+    return pa.array([label(key) if isinstance(key, Decimal) else None for key in keys], pa.string())
+
+
+def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel | Hide | None:
+    """Return what a column's raw values become, or None where they stay what they are."""
+    if not column.changes_nothing and len(set(column.labels)) == 1:
+        return Hide(quasi.name, column.labels[0])
+    values = published.take(pa.array(quasi.raw_leaves))
+    if column.changes_nothing and values.type == quasi.raw.type and values.equals(quasi.raw):
+        return None
+    return Relabel(quasi.name, quasi.raw, values)

@@ -1,0 +1,120 @@
+"""Ring plans: every row gets a published value of its own, drawn from several when the plan is carried out.
+
+The plan holds the order of the rows, the rings it is cut into and what each slot is published as. The draw is the
+secret: it is made anew each time from the operating system's entropy, kept nowhere, and told to nobody.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ringfence.arrays import Longs
+from ringfence.kernels.groups.matchings import draw_rings
+from ringfence.kernels.secret import Stream, new_stream, secret_key
+from ringfence.plans.base import Occasion
+from ringfence.plans.group import (
+    GroupPlan,
+    LabelledPlan,
+    Numbers,
+    columns_of_numbers,
+    entry_table,
+    number_table,
+    outside,
+)
+from ringfence.rows.steps import CarryOut
+
+WHAT, COUNT = "what", "count"
+Runs: TypeAlias = Annotated[pa.Table, number_table(WHAT, COUNT), columns_of_numbers(WHAT, COUNT)]
+"""Numbers as runs of equal ones: what it is, and how many there are."""
+
+
+@dataclass(frozen=True)
+class RingPlan(LabelledPlan):
+    """Publish rows in rings of the given sizes, each slot under its own labels.
+
+    `columns`, `watched`, `combinations`, `complete` and `spec` are as in a group plan; what a slot shows is one of the
+    kinds that `columns` call groups. `order` are the rows along the order as runs of (combination, rows), `slots` what
+    they stand beside as runs of (kind, slots). The slot at place p of a ring covers the `width` rows from place p on,
+    counted around, and one of them carries it.
+    """
+
+    kind: ClassVar[str] = "ring"
+    order: Runs
+    slots: Runs
+    rings: Numbers
+    width: int
+    suppressed_rows: int
+    complete: tuple[str, ...] = ()
+    spec: str = ""
+    masked: bool = False
+
+    def __post_init__(self) -> None:
+        if self.width < 1 or not len(self.rings) or outside(self.rings, self.width):
+            raise ValueError(f"every ring needs at least {self.width} rows, and there must be one")
+        most = {"order": (self.order, self.combinations.num_rows), "slots": (self.slots, self.groups)}
+        for name, (runs, stop) in most.items():
+            what, count = (runs[column].combine_chunks() for column in (WHAT, COUNT))
+            if outside(what, 0, stop) or outside(count, 1) or pc.sum(count).as_py() != pc.sum(self.rings).as_py():
+                raise ValueError(f"{name} does not fit the rings, or speaks of what there is not")
+        nothing = np.empty(0, np.int64)
+        self._as_groups(entry_table(nothing, nothing, nothing))  # its checks are those of columns and combinations
+
+    def _as_groups(self, entries: pa.Table) -> GroupPlan:
+        return GroupPlan(
+            columns=self.columns,
+            watched=self.watched,
+            combinations=self.combinations,
+            entries=entries,
+            suppressed_rows=self.suppressed_rows,
+            complete=self.complete,
+            spec=self.spec,
+            masked=self.masked,
+        )
+
+    @property
+    def starts(self) -> Longs:
+        """The first place of each ring, and the number of places."""
+        return np.concatenate([[0], np.cumsum(self.rings.to_numpy())]).astype(np.int64)
+
+    def carry_out(self, occasion: Occasion) -> CarryOut:
+        """Return what must be done to the rows. What is drawn for it is known to the engine alone, unless by a seed."""
+        drawn = self.drawn(new_stream(secret_key("draw", occasion.seed)))
+        return drawn.steps(occasion.census, secret_key("rows", occasion.seed))
+
+    def drawn(self, stream: Stream, *, by_walks: bool = True) -> GroupPlan:
+        """Draw who carries which slot; return how many rows of each combination are published as which kind.
+
+        Rows of one combination have the same quasi-identifiers; which of them it is, is left to the engine, by chance.
+        The result is for the engine alone: it is not to be saved. `by_walks = False` draws as the paper does.
+        """
+        carrier = np.empty(self.starts[-1], np.int64)
+        draw_rings(self.starts, self.width, stream, by_walks, carrier)
+        pairs = _spread(self.order)[carrier] * self.groups + _spread(self.slots)
+        pairs, counts = np.unique(pairs, return_counts=True)
+        return self._as_groups(entry_table(pairs // self.groups, pairs % self.groups, counts))
+
+    def _headline(self) -> str:
+        least, most = pc.min_max(self.rings).as_py().values()
+        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {sizes} rows"
+        return f"{rings}, each slot covers {self.width:,}; {self.suppressed_rows:,} rows dropped"
+
+
+def runs_of(numbers: npt.NDArray[np.integer]) -> pa.Table:
+    """Return numbers as runs of equal ones: what it is, and how many there are.
+
+    >>> runs_of(np.array([4, 4, 1, 4])).to_pydict()
+    {'what': [4, 1, 4], 'count': [2, 1, 1]}
+    """
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    lengths = np.diff([*begins, len(numbers)]).astype(np.int64)
+    return pa.table({WHAT: numbers[begins].astype(np.int64), COUNT: lengths})
+
+
+def _spread(runs: pa.Table) -> Longs:
+    spread: Longs = np.repeat(runs[WHAT].to_numpy(), runs[COUNT].to_numpy())
+    return spread

@@ -1,0 +1,1 @@
+"""Releases: a run from its source to its files."""

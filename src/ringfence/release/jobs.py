@@ -1,0 +1,250 @@
+"""Jobs: what happens to rows between a source and a release, whatever becomes of them before and after.
+
+Heavy libraries are imported inside the functions, so that importing `ringfence` is quick.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ringfence.errors import DataError
+from ringfence.spec import Spec
+from ringfence.spec.declared import BASKETS
+
+if TYPE_CHECKING:
+    import ibis
+    import pyarrow as pa
+
+    from ringfence.census.baskets import Baskets
+    from ringfence.census.census import Census
+    from ringfence.plans.base import Occasion
+    from ringfence.plans.recode import GlobalPlan
+    from ringfence.rows.engine import Engine
+    from ringfence.search.decision import Decision
+
+MOST_VALUES = 2_000
+"""Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
+
+Listener = Callable[[str], None]
+"""Told in a few words what is going on."""
+
+
+class Diary:
+    """Keeps what happened when, and passes it on."""
+
+    def __init__(self, listener: Listener | None) -> None:
+        self.lines: list[str] = []
+        self._listener = listener
+
+    def __call__(self, event: str) -> None:
+        now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
+        self.lines.append(f"{now} {event}")
+        self.tell(event)
+
+    def tell(self, event: str) -> None:
+        """Pass an event on without keeping it."""
+        if self._listener is not None:
+            self._listener(event)
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """Rows as they are to be released, the columns whose values change, the decision, and what it was taken on.
+
+    `census` has also counted the sensitive attributes that no model looks at, for the evidence in a report. `baskets`
+    are those of the rows that are published, if they have any; `sensitive` is the second table of the method `anatomy`.
+    """
+
+    rows: "ibis.Table"
+    changed: list[str]
+    decision: "Decision"
+    census: "Census"
+    baskets: "Baskets | None" = None
+    sensitive: "pa.Table | None" = None
+
+
+Decider = Callable[["Engine", "ibis.Table", Sequence[str]], Made]
+"""Counts rows, decides, and describes the release with these columns."""
+
+
+def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
+    """Count the combinations that a census is taken of. A row that is nobody's is refused, unless such rows go.
+
+    It could be counted as a person of its own only by counting somebody twice who has other rows.
+    """
+    from ringfence.census.census import counted_columns
+
+    entity = spec.data.entity
+    if entity is not None and spec.data.missing != "suppress":
+        nobodys, first = engine.missing(rows, entity)
+        if nobodys:
+            raise DataError(
+                f"data.entity = {entity!r} has no value in {nobodys:,} rows, first in row {first:,}: whose are they?"
+                " Say so, or set data.missing = 'suppress' to leave such rows out"
+            )
+    return engine.count(rows, counted_columns(spec))
+
+
+def searcher(spec: Spec, diary: Diary) -> Decider:
+    """Decide by the method that a specification asks for; then on baskets, if rows have them."""
+
+    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        if spec.items is None:
+            return decide_on_rows(engine, rows, columns)
+        if spec.method.traits.way == BASKETS:
+            return _on_baskets(engine, rows.select(*columns), spec, diary, None)
+        made = decide_on_rows(engine, rows, columns)
+        # Which rows are suppressed may be left to chance: draw before counting their baskets, and not again after.
+        return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
+
+    def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        from ringfence.census.census import take_census
+        from ringfence.methods import decide
+        from ringfence.plans.base import Occasion
+        from ringfence.rows.sources import ROWS
+        from ringfence.search.progress import Watch
+        from ringfence.search.recode.composites import compose
+
+        diary("counting the rows")
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
+        diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+        decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
+        diary("rewriting the rows")
+        rows, respelled = (rows, []) if spec.has_buckets else _respelled(engine, rows, census)
+        occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
+        made = _made(engine, rows, columns, decision, occasion)
+        if decision.recodes_values:
+            evidence = _with_evidence(engine, rows, spec, census)
+            if decision.composed is not None:
+                evidence = compose(evidence, spec, decision.composed.recodings).census
+            made = replace(made, census=evidence)
+        return replace(made, changed=[*made.changed, *respelled])
+
+    return decide_on
+
+
+def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple[ibis.Table, list[str]]":
+    """Return rows in which a number or a day of a sensitive attribute has one spelling, and the columns this changes.
+
+    They are one value for the models; two spellings of it would tell apart whom these count as alike.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from ringfence.rows.steps import Relabel
+
+    changed = []
+    for part in census.sensitive:
+        if part.name not in (census.entity, *census.names) and len(np.unique(part.raw_leaves)) < len(part.raw):
+            labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
+            spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
+            rows = Relabel(part.name, part.raw, spelled).carry_out(engine, rows)
+            changed.append(part.name)
+    return rows, changed
+
+
+def _gone(decision: "Decision", census: "Census") -> "pa.Array | None":
+    """Return whose rows all go, as the data names them, where rows of a person stay together."""
+    import numpy as np
+    import pyarrow as pa
+
+    if decision.composed is None:
+        return None
+    people = census.sensitive[census.people or 0]
+    return people.raw.filter(pa.array(np.isin(people.raw_leaves, decision.composed.people)))
+
+
+def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, made: Made | None) -> Made:
+    """Decide on the baskets of rows that are to be published; `made` is what was decided on these rows before."""
+    import pyarrow as pa
+
+    from ringfence.census.baskets import take_baskets
+    from ringfence.census.census import uncounted
+    from ringfence.methods import decide
+    from ringfence.plans.base import Occasion
+    from ringfence.rows.sources import ROWS
+    from ringfence.search.itemsets.decide_baskets import decide_baskets
+    from ringfence.search.progress import Watch
+
+    diary("counting the baskets")
+    name = spec.item_column
+    column = take_baskets(engine.count(rows, [name]), spec, ROWS)
+    baskets = column.baskets
+    diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
+    watch = Watch(spec.method.time_limit, diary.tell)
+    if made is None:
+        decision, changed, census = decide(baskets, spec, watch), [], uncounted(baskets.rows)
+    else:
+        decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
+        changed, census = made.changed, made.census
+    diary("rewriting the baskets")
+    separator = None if pa.types.is_nested(column.raw.type) else spec.attributes[name].separator
+    occasion = Occasion(census, baskets=column, separator=separator)
+    released = decision.baskets.plan.carry_out(occasion).rows(engine, rows, rows.columns)
+    return Made(released, [*changed, name], decision, census, baskets)
+
+
+def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
+    """Return a specification that says of every label of a plan what it holds, by the values that the plan knows."""
+    from ringfence.spec.tables import PathsHierarchy
+
+    attributes = dict(spec.attributes)
+    for name, column in plan.columns.items():
+        known = [
+            (leaf, label or leaf) for leaf, label in zip(column.leaves, column.labels, strict=True) if leaf is not None
+        ]
+        paths = [[leaf, *([label] if label not in (leaf, "*") else []), "*"] for leaf, label in known]
+        if paths:
+            update = {"hierarchy": PathsHierarchy(paths=paths), "boundary": None}
+            attributes[name] = attributes[name].model_copy(update=update)
+    return spec.model_copy(update={"attributes": attributes})
+
+
+def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
+    """Decide by a plan that there is."""
+
+    def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
+        from ringfence.plans.base import Occasion
+        from ringfence.rows.sources import ROWS
+        from ringfence.search.recode.reuse import reuse_plan
+
+        reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
+        rows, respelled = _respelled(engine, rows, reused.census)
+        made = _made(engine, rows, columns, reused.decision, Occasion(reused.census, unknown=reused.unknown))
+        return replace(made, changed=[*made.changed, *respelled])
+
+    return decide_on
+
+
+def _made(
+    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], decision: "Decision", occasion: "Occasion"
+) -> Made:
+    """Carry a decision out."""
+    done = decision.plan.carry_out(occasion)
+    return Made(
+        rows=done.rows(engine, rows, columns),
+        changed=[*done.changed, *done.added],
+        decision=decision,
+        census=occasion.census,
+        sensitive=decision.plan.beside(occasion.census),
+    )
+
+
+def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Census") -> "Census":
+    """Return a census that has also counted the sensitive attributes that no model looks at, unless of many values."""
+    from ringfence.census.census import counted_columns, take_census
+    from ringfence.rows.sources import ROWS
+
+    counted = counted_columns(spec)
+    others = [name for name in spec.of_role("sensitive") if name not in counted]
+    if not others or spec.data.missing != "value":  # else rows that miss a value there would be lost for the decision
+        return census
+    values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in others]))
+    few = [name for name in others if values[name][0].as_py() <= MOST_VALUES]
+    if not few:
+        return census
+    try:
+        return take_census(engine.count(rows, [*counted, *few]), spec, ROWS)
+    except DataError:  # what no model looks at may hold what it likes
+        return census

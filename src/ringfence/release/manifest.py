@@ -1,0 +1,306 @@
+"""The manifest: what may be told about a release, and whether what it tells is so."""
+
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numba
+import numpy
+import pyarrow
+import pyarrow.parquet
+
+from ringfence.audit.trace.rows import same_rows
+from ringfence.audit.verdict import Finding, Verdict
+from ringfence.errors import DataError, listed
+from ringfence.plans.typed import typed_rows
+from ringfence.release.folder import PUBLIC
+from ringfence.rows.engine import Engine, as_released
+from ringfence.search.decision import Decision, Plan
+from ringfence.search.progress import SearchResult
+from ringfence.spec import Spec
+from ringfence.version import __version__
+
+MANIFEST = "manifest.json"
+FORMAT = "ringfence manifest 1"
+COUNTED = ("rows", "suppressed", "classes", "buckets")
+"""Metrics that are no losses."""
+TYPED = "typed.parquet"
+"""Beside a release in Parquet: the same, with labels in types that can be computed with."""
+SENSITIVE = "sensitive"
+"""Beside a release of the method `anatomy`, in the same format: the sensitive values of each bucket."""
+DIGITS = 3
+"""How many digits are told of losses: in full, they would tell which of the tables that fit a small release it was."""
+FILES = ("release", "typed", SENSITIVE)
+MAY_SAY = {
+    "format", "versions", *FILES, "spec", "counts", "suppressed rows", "levels", "metrics", "search",
+    "search of item cuts", "verdict",
+}  # fmt: skip
+BY_THE_ORIGINAL = ("matches", "ineffective", "past_boundary", "past_boundary_most")
+"""Whole numbers among the measured that follow from more than the release, and count no rows of it."""
+READ, REMOVED = "rows read", "rows with missing values removed"
+SUPPRESSED, PUBLISHED = "rows suppressed", "rows published"
+KEPT = "kept, with every quasi-identifier masked"
+
+
+def beside(release: Path) -> Path:
+    """Return where the sensitive values of the buckets of a release stand."""
+    return release.with_name(f"{SENSITIVE}{release.suffix}")
+
+
+def build_manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int) -> dict[str, Any]:
+    """Return what may be told about a release: nothing in it is a value of the data."""
+    metrics, typed, values = decision.metrics, release.with_name(TYPED), beside(release)
+    files = {"release": release, "typed": typed, SENSITIVE: values}
+    search = {"search": decision.search}
+    if decision.basket is not None and decision.basket.plan is not decision.plan:
+        search["search of item cuts"] = decision.basket.search
+    return {
+        "format": FORMAT,
+        "versions": {
+            "ringfence": __version__,
+            "python": platform.python_version(),
+            **{part.__name__: part.__version__ for part in (numpy, numba, duckdb, pyarrow)},
+        },
+        **{key: {"file": file.name, "sha256": file_hash(file)} for key, file in files.items() if file.exists()},
+        "spec": public_spec(spec),
+        "counts": {
+            READ: metrics["rows"] + metrics["suppressed"] + incomplete,
+            REMOVED: incomplete,
+            SUPPRESSED: metrics["suppressed"],
+            PUBLISHED: metrics["rows"] + (metrics["suppressed"] if decision.plan.masked else 0),
+            **{name: metrics[name] for name in ("classes", "buckets") if name in metrics},
+        },
+        "suppressed rows": _fate(decision.plan, spec),
+        "levels": decision.plan.levels,
+        "metrics": {name: rounded(value) for name, value in metrics.items() if name not in COUNTED},
+        **{key: _public_figures(found) for key, found in search.items()},
+        "verdict": {"ok": verdict.ok, "measured": _public_measures(verdict)},
+    }
+
+
+def rounded(value: float, direction: str = ROUND_HALF_EVEN) -> float:
+    """Return a number to three digits, whole if it was.
+
+    >>> rounded(0.0123456), rounded(98765), rounded(0.10001, ROUND_CEILING)
+    (0.0123, 98800, 0.101)
+    """
+    if not isfinite(value):
+        return value
+    short = Context(prec=DIGITS, rounding=direction).create_decimal(Decimal(repr(value)))
+    return int(short) if isinstance(value, int) else float(short)
+
+
+def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
+    """Return the figures of a search that depend on nothing but data and specification."""
+    if search is None:
+        return None
+    return {
+        "cost": search.cost,
+        "optimal": search.optimal,
+        "bound": search.bound,
+        "gap": search.gap,
+        "nodes": search.nodes,
+        "pruned": search.pruned,
+    }
+
+
+def _public_figures(search: SearchResult | None) -> dict[str, Any] | None:
+    """Return the figures of a search rounded so that none promises more: the bound goes down, the gap up."""
+    figures = search_figures(search)
+    if figures is None:
+        return None
+    directions = {"gap": ROUND_CEILING} | ({} if figures["optimal"] else {"bound": ROUND_FLOOR})
+    return {
+        key: value if isinstance(value, bool) else rounded(value, directions.get(key, ROUND_HALF_EVEN))
+        for key, value in figures.items()
+    }
+
+
+def _public_measures(verdict: Verdict) -> dict[str, float]:
+    return {
+        key: value if isinstance(value, int) and key not in BY_THE_ORIGINAL else rounded(value)
+        for key, value in verdict.measured.items()
+    }
+
+
+def _fate(plan: Plan, spec: Spec) -> str:
+    if plan.suppressed_rows == 0:
+        return "none"
+    if plan.masked:
+        return KEPT
+    if spec.method.keep_suppressed:
+        return "dropped: masked, they would not have satisfied the models as one class"
+    return "dropped"
+
+
+def public_spec(spec: Spec) -> dict[str, Any]:
+    """Return a specification without any value of the data, without paths and without the seed."""
+    attributes = {}
+    for name, attribute in spec.attributes.items():
+        shown = attribute.model_dump(
+            include={"role", "scheme", "weight", "diversity_weight"}, exclude_unset=True, exclude_none=True
+        )
+        if attribute.hierarchy is not None:
+            shown["hierarchy"] = (
+                attribute.hierarchy if attribute.hierarchy == "flat" else kind_of_hierarchy(attribute.hierarchy)
+            )
+        if attribute.boundary is not None:
+            shown["boundary"] = True
+        attributes[name] = shown
+    return {
+        "data": spec.data.model_dump(
+            include={"missing", "unlisted"} | ({"entity", "composite"} & spec.data.model_fields_set)
+        ),
+        "attributes": attributes,
+        "privacy": spec.privacy.model_dump(exclude_none=True),
+        "method": spec.method.model_dump(exclude_unset=True, exclude_none=True, exclude={"seed"}),
+    }
+
+
+def kind_of_hierarchy(hierarchy: Any) -> str:
+    """Return how a hierarchy is given: the name of its first key."""
+    return str(next(iter(type(hierarchy).model_fields)))
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Whether it is so
+
+
+def with_manifest(engine: Engine, verdict: Verdict, release: Path, spec: Spec) -> Verdict:
+    """Add to the verdict on a release what is wrong with the manifest beside it, if it speaks of this file.
+
+    Everything is checked that follows from the release and the specification, and what follows from the original where
+    the verdict has seen it. What cannot be checked, a note says.
+    """
+    manifest = release.parent / MANIFEST
+    if not manifest.is_file():
+        return verdict
+    try:
+        stated = json.loads(manifest.read_text(encoding="utf-8"))
+        if stated["release"]["file"] != release.name:
+            return verdict
+        wrong = [
+            *_wrong_form(stated),
+            *_wrong_files(stated, release),
+            *_wrong_promise(stated, spec),
+            *_wrong_counts(stated, verdict),
+            *_wrong_measures(stated["verdict"]["measured"], _public_measures(verdict)),
+        ]
+        wrong += wrong_typed(engine, release, spec) if "typed" in stated else ()
+        note = _unchecked(stated, verdict)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
+    findings = [Finding("manifest", message, int(verdict.measured["rows"]), {}) for message in wrong]
+    return replace(
+        verdict,
+        ok=verdict.ok and not findings,
+        findings=(*verdict.findings, *findings),
+        notes=(*verdict.notes, note),
+    )
+
+
+def _wrong_form(stated: Mapping[str, Any]) -> Iterator[str]:
+    if stated["format"] != FORMAT:
+        yield f"the manifest's format is {stated['format']!r}, not {FORMAT!r}"
+    strange = [key for key in stated if key not in MAY_SAY]
+    if strange:
+        yield f"the manifest says what no manifest says: {listed(map(repr, strange))}"
+
+
+def _wrong_files(stated: Mapping[str, Any], release: Path) -> Iterator[str]:
+    """Find files that are others than those listed, and where all that lies beside the release is published, those
+    that are not listed."""
+    files = {stated[key]["file"]: stated[key]["sha256"] for key in FILES if key in stated}
+    for name, expected in files.items():
+        path = release.with_name(name)
+        if not path.is_file() or file_hash(path) != expected:
+            yield f"{name!r} is not the file that its manifest speaks of: it was changed after it was published"
+        elif path.suffix == ".parquet" and pyarrow.parquet.read_metadata(path).metadata:
+            yield f"{name!r} holds more than its rows: there is metadata that no release has"
+    if release.parent.name == PUBLIC:
+        strange = sorted(path.name for path in release.parent.iterdir() if path.name not in {*files, MANIFEST})
+        if strange:
+            yield f"there are files beside the release that its manifest does not list: {listed(map(repr, strange))}"
+
+
+def wrong_typed(engine: Engine, release: Path, spec: Spec) -> Iterator[str]:
+    """Find out whether the typed file beside a release says what the release's labels say, row by row, and no more."""
+    path = release.with_name(TYPED)
+    if not path.is_file():
+        return
+    said = typed_rows(engine, engine.open(release, as_released(spec.data), as_it_stands=True), spec)
+    shown = engine.open(path, spec.data, as_it_stands=True)
+    if said is None or said.schema() != shown.schema():
+        columns = "none" if said is None else listed(map(repr, said.columns))
+        yield f"{TYPED!r} has other columns, or other types, than the labels of the release make: {columns}"
+    elif [*same_rows(engine, shown, said)]:
+        yield f"{TYPED!r} does not say what the labels of the release say"
+
+
+def _wrong_promise(stated: Mapping[str, Any], spec: Spec) -> Iterator[str]:
+    """Find where the specification that the release was made by, as far as it is told, is another one."""
+    ours, theirs = json.loads(json.dumps(public_spec(spec))), stated["spec"]
+    if theirs["privacy"] != ours["privacy"]:
+        yield f"the manifest promises {theirs['privacy']}, the specification {ours['privacy']}"
+    for name in {**ours["attributes"], **theirs["attributes"]}:
+        roles = [side["attributes"].get(name, {}).get("role") for side in (theirs, ours)]
+        if roles[0] != roles[1]:
+            yield f"the manifest says that {name!r} has the role {roles[0]!r}, the specification {roles[1]!r}"
+    for key in ("entity", "composite"):
+        if theirs["data"].get(key) != ours["data"].get(key):
+            yield (
+                f"the manifest says that data.{key} is {theirs['data'].get(key)!r},"
+                f" the specification {ours['data'].get(key)!r}"
+            )
+
+
+def _wrong_counts(stated: Mapping[str, Any], verdict: Verdict) -> Iterator[str]:
+    """Find counts that are others than those of the release, or of the original where that was seen."""
+    counts, measured = stated["counts"], verdict.measured
+    kept = stated["suppressed rows"] == KEPT
+    gone = 0 if kept else counts[SUPPRESSED]
+    if counts[READ] != counts[PUBLISHED] + gone + counts[REMOVED]:
+        yield f"the manifest's counts of rows do not add up: {counts}"
+    found = {PUBLISHED: measured["rows"]}
+    found |= {key: measured[key] for key in ("classes", "buckets") if key in measured and key in counts}
+    if kept and counts.get("classes") == measured.get("classes", 0) - 1:  # those that are masked are one class more
+        del found["classes"]
+    if "original" in measured:
+        found |= {READ: measured["original"] + counts[REMOVED]}
+        found |= {} if kept else {SUPPRESSED: measured["suppressed"]}
+    for key, count in found.items():
+        if counts[key] != count:
+            yield f"the manifest says {key}: {counts[key]:,}, but there are {count:,}"
+
+
+def _wrong_measures(stated: Mapping[str, float], found: Mapping[str, float]) -> Iterator[str]:
+    """Find measures that cannot be both what was stated and what was found; some are known only from one to another."""
+
+    def known(measured: Mapping[str, float], key: str) -> tuple[float, float]:
+        return measured[key], measured.get(f"{key}_most", measured[key])
+
+    for key in found.keys() & stated.keys():
+        (low, high), (least, most) = known(stated, key), known(found, key)
+        if not key.endswith("_most") and (low > most or high < least):
+            yield f"the manifest says {key} = {stated[key]:,}, but the audit measures {found[key]:,}"
+
+
+def _unchecked(stated: Mapping[str, Any], verdict: Verdict) -> str:
+    """Say what of a manifest had to be believed."""
+    measured = [key for key in stated["verdict"]["measured"] if key not in verdict.measured]
+    believed, seen = ["versions", "levels", "losses", "what was searched", REMOVED], "the release and its original"
+    if "original" not in verdict.measured:
+        believed, seen = [*believed, READ, SUPPRESSED], "the release"
+    return f"Of the manifest, {seen} cannot show: {listed([*believed, *measured])}"

@@ -1,0 +1,174 @@
+"""Releases: what came out of a run, with everything that was decided, measured and judged on the way.
+
+Heavy libraries are imported inside the methods, so that importing `ringfence` is quick.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ringfence.errors import SpecError, listed
+from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ringfence.audit.verdict import Verdict
+    from ringfence.census.baskets import Baskets
+    from ringfence.census.census import Census
+    from ringfence.plans.items import ItemExplanation, ItemPlan
+    from ringfence.report.build import Report
+    from ringfence.search.decision import Decision, Plan
+    from ringfence.search.groups.boundaries import Explanation
+    from ringfence.search.progress import SearchResult
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What came out: the table to publish, the decision behind it, what it costs, and the audit's verdict."""
+
+    table: Any
+    decision: "Decision" = field(repr=False)
+    audit: "Verdict"
+    spec: Spec = field(repr=False)
+    census: "Census" = field(repr=False)
+    log: tuple[str, ...] = field(default=(), repr=False)
+    baskets: "Baskets | None" = field(default=None, repr=False)
+    original: Any = field(default=None, repr=False)
+    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
+    attacks were asked for."""
+    traced: "pa.Table | None" = field(default=None, repr=False)
+    """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
+    sensitive: Any = None
+    """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
+    attacks: tuple[str, ...] = field(default=(), repr=False)
+    """The attacks that were asked for; `audit.attacks.carry_out` has what they achieve."""
+
+    @property
+    def plan(self) -> "Plan":
+        """What was decided. May show values of the original."""
+        return self.decision.plan
+
+    @property
+    def item_plan(self) -> "ItemPlan | None":
+        """What was decided on baskets, beside quasi-identifiers or alone; None where there are none."""
+        return None if self.decision.basket is None else self.decision.basket.plan
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """Every loss by name, and the numbers of rows, suppressed rows and classes."""
+        return self.decision.metrics
+
+    @property
+    def search(self) -> "SearchResult | None":
+        """How well the search can vouch for the plan; None where nothing was searched."""
+        return self.decision.search
+
+    @property
+    def incomplete(self) -> int:
+        """How many rows were left out because they miss a value."""
+        return self.census.incomplete
+
+    def report(self) -> "Report":
+        """Return a page for the people who answer for the release. May show values of the original."""
+        from ringfence.report.build import build_report
+
+        return build_report(
+            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
+        )
+
+    def typed(self) -> "pa.Table":
+        """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
+
+        Made from the published labels alone: see `typed.typed_columns`. Other columns stay as they are. The rows may be
+        in another order than in `table`.
+        """
+        from ringfence.plans.typed import typed_rows
+        from ringfence.rows.engine import Engine
+
+        with Engine(self.spec.data) as engine:
+            rows = engine.open(self.table, self.spec.data, as_it_stands=True)
+            typed = typed_rows(engine, rows, self.spec)
+            return engine.fetch(rows if typed is None else typed)
+
+    def explain(self) -> "Explanation | ItemExplanation":
+        """Say which rows no method could publish within the boundaries, and what other boundaries would change.
+
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
+        method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
+        """
+        from ringfence.search.groups.boundaries import Explanation, explain_suppression
+
+        if self.item_plan is not None and self.item_plan is self.plan:
+            return self.item_plan.explain()
+        if self.spec.data.composite:
+            raise SpecError("data.composite = true: people are suppressed for all their rows, not for a boundary")
+        if self.spec.has_buckets:
+            return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
+        least = [self.spec.least_values(part.name) for part in self.census.sensitive]
+        return explain_suppression(self.census, k=self.spec.k, least_values=least)
+
+    def save(
+        self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False
+    ) -> Path:
+        """Write the release into a folder: what may be published under `public`, what may not under `private`.
+
+        `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
+        have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
+        too. The file is read back and audited before it takes its place. An earlier release is replaced in one step
+        when everything is ready, or, if anything fails, not at all. Returns the release's path.
+        """
+        from ringfence.release.folder import new_version
+        from ringfence.release.publish import FORMATS, publish
+        from ringfence.rows.engine import Engine
+
+        file_format = file_format or usual_format(self.spec)
+        if file_format not in FORMATS:
+            raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
+        with new_version(Path(folder)) as version, Engine(self.spec.data, scratch=version.scratch) as engine:
+
+            def opened(table: Any) -> Any:
+                return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
+
+            path, _ = publish(
+                engine,
+                opened(self.table),
+                self.decision,
+                self.spec,
+                self.census,
+                version,
+                file_format=file_format,
+                original=None if self.original is None else engine.open(self.original, self.spec.data),
+                traced=None if self.traced is None else engine.hold(self.traced),
+                attacks=self.attacks,
+                log=self.log,
+                report=report,
+                plots=plots,
+                baskets=self.baskets,
+                sensitive=opened(self.sensitive),
+            )
+        return path
+
+    def _headline(self) -> str:
+        return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
+
+    def _plans(self) -> "list[Plan]":
+        return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, [self._headline(), *self._plans(), self.audit]))
+
+    def _repr_html_(self) -> str:
+        from ringfence.markup import paragraph, table
+
+        losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
+        plans = [plan._repr_html_() for plan in self._plans()]
+        parts = (*plans, table(["metric", "value"], losses), self.audit._repr_html_())
+        return paragraph(self._headline(), strong=True) + "".join(parts)
+
+
+def usual_format(spec: Spec) -> str:
+    """Return the format that a release in memory is written in: CSV, unless that cannot hold its lists of items."""
+    lists = spec.items is not None and spec.data.basket_id is None and spec.attributes[spec.items].separator is None
+    return "parquet" if lists else "csv"

@@ -1,0 +1,67 @@
+"""The report: one page for the people who answer for a release, with the charts in it also as files of their own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringfence.audit.verdict import Verdict
+from ringfence.census.baskets import Baskets
+from ringfence.census.census import Census
+from ringfence.plans.anatomy import AnatomyPlan
+from ringfence.report.anatomy import render_anatomy
+from ringfence.report.attacks import attack_section
+from ringfence.report.items import basket_section, render_items
+from ringfence.report.page import draw, render
+from ringfence.report.style import Chart, as_png, as_svg
+from ringfence.search.decision import Decision
+from ringfence.spec import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A page of HTML that needs nothing else, and its charts by name. Both may show values of the original."""
+
+    html: str
+    charts: Mapping[str, Chart]
+
+    def save(self, path: Path) -> None:
+        """Write the page to a file."""
+        path.write_text(self.html, encoding="utf-8")
+
+    def save_plots(self, folder: Path) -> None:
+        """Write every chart into a folder, as PNG and as SVG."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, chart in self.charts.items():
+            (folder / f"{name}.svg").write_text(as_svg(chart, titled=True), encoding="utf-8")
+            (folder / f"{name}.png").write_bytes(as_png(chart))
+
+
+def build_report(
+    census: Census,
+    decision: Decision,
+    verdict: Verdict,
+    spec: Spec,
+    *,
+    incomplete: int,
+    baskets: Baskets | None = None,
+) -> Report:
+    """Return the report of a release: what was asked and done, what it costs, and what the audit says.
+
+    Every number is computed from the census, the plan and the verdict; rows are not looked at. The same inputs always
+    give the same page. `census` should have counted every sensitive attribute, also those that no model looks at: what
+    it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
+    `baskets` are those of the rows that are published, if they have any.
+    """
+    attacked = attack_section(verdict)
+    attacks, charts = (None, {}) if attacked is None else (attacked.html, {"attacks": attacked.chart})
+    if isinstance(decision.plan, AnatomyPlan):
+        return Report(render_anatomy(decision.plan, verdict, spec, incomplete, attacks), charts)
+    section = None
+    if baskets is not None and decision.basket is not None:
+        section = basket_section(baskets, decision.basket)
+        if decision.plan is decision.basket.plan:
+            return Report(render_items(section, decision.basket, verdict, spec, attacks), {**section.charts, **charts})
+    drawn = draw(census, decision, spec)
+    basket = None if section is None else section.html
+    html = render(drawn, census, decision, verdict, spec, incomplete, basket, attacks)
+    return Report(html, {**drawn.charts, **({} if section is None else section.charts), **charts})

@@ -1,0 +1,1 @@
+"""Rows: where they lie, how they are read, counted, rewritten and written."""

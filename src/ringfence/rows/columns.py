@@ -1,0 +1,48 @@
+"""The columns of a table beside those of its specification: which must be there, and which are published."""
+
+from collections.abc import Sequence
+
+from ringfence.errors import DataError, SpecError, listed, suggestion
+from ringfence.rows.sources import BUCKET, COUNT
+from ringfence.spec import Spec
+
+
+def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Check the columns of the data against the specification; return those that are published, in their order.
+
+    The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
+    (`data.entity`) is not, unless it is published anew as well (`data.composite`), and neither is a sensitive attribute
+    that is published by the bucket, in a table of its own.
+    """
+    basket, entity = spec.data.basket_id, spec.data.entity
+    require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
+    unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
+    if unlisted and spec.data.unlisted == "error":
+        raise SpecError(
+            f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
+            " or set data.unlisted to 'drop' or 'publish'"
+        )
+    hidden = {*spec.of_role("identifier"), entity, *(unlisted if spec.data.unlisted == "drop" else ())}
+    if spec.data.composite:
+        hidden.discard(entity)
+    if spec.has_buckets:
+        _refuse_taken(columns, spec)
+        hidden |= set(spec.of_role("sensitive"))
+    return [name for name in columns if name not in hidden or name == basket]
+
+
+def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
+    """Refuse names that the two tables of Anatomy need for themselves; the engine ignores case."""
+    for name in columns:
+        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in spec.of_role("sensitive")):
+            raise SpecError(
+                f"the data has a column {name!r}, the name of a column that the method 'anatomy' adds; rename yours"
+            )
+
+
+def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse data without a column that is needed."""
+    for name in needed:
+        if name not in columns:
+            known = listed(map(repr, columns))
+            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")

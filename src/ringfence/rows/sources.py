@@ -1,0 +1,271 @@
+"""What the engine can read besides files of its own: tables in memory, text in other encodings."""
+
+import codecs
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ringfence.arrays import Longs
+from ringfence.errors import DataError, SpecError, listed
+from ringfence.spec.tables import Data
+
+OWN = "7b1f6c9e"
+ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
+    f"{OWN} {name}"
+    for name in (
+        "number of rows",
+        "which row",
+        "as read",
+        "as published",
+        "fails",
+        "code",
+        "key",
+        "place",
+        "turn",
+        "share",
+        "whose",
+    )
+)
+"""Names of columns that the engine adds to those of the data, with a mark that no data has."""
+
+BUCKET, COUNT = "bucket", "count"
+"""Columns of the two tables that Anatomy publishes."""
+ROW_NAMES = "row names"
+"""What a first column without a name is called."""
+
+
+def as_arrow(source: Any) -> pa.Table:
+    """Return any table that has Arrow inside (pandas, Polars, PyArrow, DuckDB, ...) as an Arrow table."""
+    try:
+        if isinstance(source, pa.Table):
+            table = source
+        elif kind_of(source) == "pandas" and hasattr(source, "columns"):
+            table = pa.Table.from_pandas(source, preserve_index=False)
+        elif hasattr(source, "to_arrow_table"):
+            table = source.to_arrow_table()
+        elif hasattr(source, "__arrow_c_stream__") and kind_of(source) != "pandas":
+            table = pa.table(source)
+        elif isinstance(source, pa.RecordBatch):
+            table = pa.Table.from_batches([source])
+        else:
+            raise DataError(
+                f"cannot read a table from a {type(source).__name__}; allowed: a path, or a pandas, Polars, PyArrow or"
+                " DuckDB table, or anything with Arrow inside"
+            )
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise DataError(f"cannot read the table: {str(error).splitlines()[0]}") from error
+    refuse_odd_names(table.column_names)
+    return table
+
+
+def read_ipc(path: Path) -> pa.Table:
+    """Read an Arrow file, of the kind that can be sought in or of the kind that streams."""
+    try:
+        with pa.memory_map(str(path)) as file:
+            try:
+                return pa.ipc.open_file(file).read_all()
+            except pa.ArrowInvalid:
+                file.seek(0)
+                return pa.ipc.open_stream(file).read_all()
+    except pa.ArrowException as error:
+        raise DataError(f"cannot read {str(path)!r} as an Arrow file: {str(error).splitlines()[0]}") from error
+
+
+def refuse_odd_names(columns: Sequence[str]) -> None:
+    """Refuse tables without columns, and names that an engine could not tell apart: it ignores case."""
+    if not columns:
+        raise DataError("the table has no columns")
+    seen: dict[str, str] = {}
+    for name in columns:
+        if name.casefold() in seen:
+            other = seen[name.casefold()]
+            raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
+        if name.startswith(OWN):
+            raise DataError(f"the engine keeps the name {name!r} for itself; rename that column")
+        seen[name.casefold()] = name
+
+
+def kind_of(source: Any) -> str:
+    """Return the library that a table belongs to."""
+    return type(source).__module__.partition(".")[0].lstrip("_")
+
+
+def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Longs, changed: pa.Table) -> Any:
+    """Return some rows of a caller's table, in the order of `positions`, as a table of the caller's kind.
+
+    `table` is the caller's table as Arrow, its cells canonical. The columns of `changed` take the place of those of the
+    same name, or come last. All others are given back in the caller's types; what these list besides values (the
+    categories of a column) is what occurs in the rows that are returned.
+    """
+    rows = table.select(list(columns)).take(pa.array(positions))
+    for name in changed.column_names:
+        if name in columns:
+            rows = rows.set_column(rows.column_names.index(name), name, changed[name])
+        else:
+            rows = rows.append_column(name, changed[name])
+    kept = [name for name in columns if name not in changed.column_names]
+    match kind_of(source):
+        case "pandas":
+            import pandas
+
+            cells = {name: _as_series(rows[name]) for name in rows.column_names}
+            for name in kept:
+                cells[name] = _as_pandas(rows[name], source[name])
+            return pandas.DataFrame(cells, index=pandas.RangeIndex(rows.num_rows))
+        case "polars":
+            import polars
+
+            frame = polars.DataFrame(rows)
+            return frame.with_columns([_as_polars(frame[name], source.schema[name]) for name in kept])
+        case "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(rows)
+    given = as_arrow(source)
+    for name in kept:
+        rows = rows.set_column(rows.column_names.index(name), name, _as_arrow(rows[name], given[name]))
+    return rows.replace_schema_metadata(None)
+
+
+def _as_series(column: pa.ChunkedArray) -> Any:
+    """Return a column for pandas, with lists as Python has them."""
+    return column.to_pylist() if pa.types.is_nested(column.type) else column.to_pandas()
+
+
+def _as_pandas(column: pa.ChunkedArray, given: Any) -> Any:
+    """Return a column in the type of one of pandas. Objects are what Python has for the values, missing ones None."""
+    import pandas
+
+    kind = given.dtype
+    if pandas.api.types.is_object_dtype(kind) or pa.types.is_nested(column.type):
+        return pandas.Series(column.to_pylist(), dtype=kind)
+    if isinstance(kind, pandas.CategoricalDtype):
+        values = column.to_pandas()
+        there = {*values.dropna()}
+        kind = pandas.CategoricalDtype([each for each in kind.categories if each in there], kind.ordered)
+        return values.astype(kind)
+    if isinstance(kind, pandas.ArrowDtype):
+        arrow = pa.chunked_array(given.array.__arrow_array__())
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(_as_arrow(column, arrow)))
+    if hasattr(kind, "__from_arrow__"):
+        return pandas.Series(kind.__from_arrow__(column))
+    return column.to_pandas().astype(kind)
+
+
+def _as_polars(column: Any, kind: Any) -> Any:
+    """Return a column in a type of Polars."""
+    import polars
+
+    if isinstance(kind, polars.Enum):
+        there = {*column.drop_nulls()}
+        return column.cast(polars.Enum([each for each in kind.categories if each in there]))
+    return column.cast(kind)
+
+
+def _as_arrow(column: pa.ChunkedArray, given: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column in the type that it was given in.
+
+    A dictionary has what occurs: in the order given where that means something, else sorted, so that it tells nothing.
+    """
+    kind = given.type
+    if not pa.types.is_dictionary(kind):
+        return column.cast(kind)
+    flat = column.combine_chunks()
+    there = pc.drop_null(flat.unique())
+    if kind.ordered:
+        listed_before = pa.concat_arrays([chunk.dictionary for chunk in given.chunks]).unique()
+        there = listed_before.filter(pc.is_in(listed_before, there))
+    else:
+        there = there.take(pc.sort_indices(there))
+    places = pc.index_in(flat, there).cast(kind.index_type)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(places, there, ordered=kind.ordered)])
+
+
+def like(source: Any, table: pa.Table) -> Any:
+    """Return a table as one of the caller's kind; of what is no table in memory, as Arrow."""
+    match kind_of(source):
+        case "pandas":
+            return table.to_pandas()
+        case "polars":
+            import polars
+
+            return polars.from_arrow(table)
+        case "duckdb":
+            import duckdb
+
+            return duckdb.from_arrow(table)
+    return table
+
+
+def _split(line: str, delimiter: str, quote: str) -> list[str]:
+    """Return the fields of a line; a quote inside quotes stands twice.
+
+    >>> _split("a, 'b, c', 'it''s'", ", ", "'")
+    ['a', 'b, c', "it's"]
+    """
+    parts, fields, field = re.split(f"({re.escape(quote)}|{re.escape(delimiter)})", line), [], ""
+    inside = False
+    for place, part in enumerate(parts):
+        if part == quote:
+            field += quote if not inside and place > 1 and parts[place - 2] == quote and not parts[place - 1] else ""
+            inside = not inside
+        elif part == delimiter and not inside:
+            fields.append(field)
+            field = ""
+        else:
+            field += part
+    return [*fields, field]
+
+
+@contextlib.contextmanager
+def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]:
+    """Yield a path at which the text of a file stands in UTF-8: the file's own, or that of a temporary copy."""
+    try:
+        known = codecs.lookup(encoding).name
+    except LookupError:
+        raise SpecError(
+            f"data.encoding = {encoding!r} is not an encoding that Python knows, such as 'latin-1'"
+        ) from None
+    if known in ("utf-8", "ascii", "utf-8-sig"):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(dir=scratch) as folder:
+        copy = Path(folder) / path.name
+        try:
+            with path.open(encoding=known, newline="") as text, copy.open("w", encoding="utf-8", newline="") as utf8:
+                shutil.copyfileobj(text, utf8, 1 << 20)
+        except UnicodeError as error:
+            raise DataError(f"{str(path)!r} is not valid {encoding}: {error}") from None
+        yield copy
+
+
+def csv_columns(path: Path, data: Data) -> list[str]:
+    """Return the column names in the first line of a text file."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            line = next(iter(text), "")
+            while line.count(data.quote) % 2 and (more := text.readline()):  # a line break inside quotes
+                line += more
+    except UnicodeDecodeError as error:
+        raise DataError(f"{str(path)!r} is not valid UTF-8 ({error.reason}); set data.encoding") from None
+    if not line.strip():
+        raise DataError(f"{str(path)!r} is empty: its first line should hold the names of its columns")
+    if line.count(data.quote) % 2:
+        raise DataError(f"cannot read {str(path)!r}: line 1: a quote that does not end")
+    names = _split(line.rstrip("\r\n"), data.delimiter, data.quote)
+    if names[0] == "" and ROW_NAMES not in names:  # R and pandas write the names of rows so
+        names[0] = ROW_NAMES
+    if "" in names:
+        raise DataError(f"column {names.index('') + 1} of {str(path)!r} has no name in the first line")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"columns that occur more than once in {str(path)!r}: {listed(twice)}")
+    refuse_odd_names(names)
+    return names

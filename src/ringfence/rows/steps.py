@@ -1,0 +1,227 @@
+"""Steps: the few things that are done to rows, of which the carrying out of every plan is composed.
+
+A plan says which steps, an engine what is particular to it: how it holds a small table, numbers rows, compares cells
+that may be missing and draws by chance. All else is plain Ibis, the same on every engine. Columns that steps add for
+each other have names that no data has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Protocol
+
+import ibis
+import pyarrow as pa
+
+from ringfence.rows.sources import FAILING, LABEL, OWN, PLACE, RAW, SHARE, TURN
+
+MASK = "*"
+NUMBER, FIRST, STOP = "number", "first", "stop"
+"""Columns of the table that `Draw` gives shares by, beside `SHARE`."""
+
+
+class Hands(Protocol):
+    """What steps need of an engine."""
+
+    def hold(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a small table, to be joined with."""
+
+    def hold_labels(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a small table whose texts are labels: few, and repeated in many rows."""
+
+    def placed(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a number each, all different, in the column `PLACE`."""
+
+    def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
+        """Return for each number one that nobody can guess who does not know the secret, never the same twice."""
+
+    def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
+        """Return whether two cells are the same; where cells may be missing, missing ones are."""
+
+    def as_text(self, column: ibis.Value) -> ibis.Value:
+        """Return cells as text files have them."""
+
+
+class Step(Protocol):
+    """Something that is done to rows."""
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        """Return what becomes of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class CarryOut:
+    """How a plan is carried out: its steps, the columns whose values these change, and those that they add."""
+
+    steps: Sequence[Step]
+    changed: Sequence[str]
+    added: Sequence[str] = ()
+
+    def rows(self, engine: Hands, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
+        """Return some columns of what becomes of the rows, and those that are added, in random order."""
+        for step in self.steps:
+            rows = step.carry_out(engine, rows)
+        return shuffled(engine, rows.select(*columns, *self.added))
+
+
+@dataclass(frozen=True, eq=False)
+class Complete:
+    """Rows that miss a value in one of these columns go."""
+
+    columns: Sequence[str]
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
+        for name in self.columns:
+            rows = rows.filter(rows[name].notnull())
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Without:
+    """Rows with one of these values in a column go."""
+
+    column: str
+    values: pa.Array
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        gone = engine.hold(pa.table({RAW: self.values}))
+        return rows.anti_join(gone, [engine.same(rows[self.column], gone[RAW], bool(self.values.null_count))])
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A column goes on under another name as well."""
+
+    column: str
+    name: str
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
+        return with_columns(rows, {self.name: rows[self.column]})
+
+
+@dataclass(frozen=True, eq=False)
+class Hide:
+    """Every row has the same label in a column."""
+
+    column: str
+    label: str | None
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
+        return with_columns(rows, {self.column: ibis.literal(self.label, "string")})
+
+
+@dataclass(frozen=True, eq=False)
+class Relabel:
+    """Each value of a column becomes another: what stands beside it, `published[i]` beside `raw[i]`."""
+
+    column: str
+    raw: pa.Array
+    published: pa.Array
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        lookup = engine.hold_labels(pa.table({RAW: self.raw, LABEL: self.published}))
+        joined = rows.left_join(lookup, [engine.same(rows[self.column], lookup[RAW], bool(self.raw.null_count))])
+        return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class LookUp:
+    """Each row gets the columns of a table that stand where its own cells are the table's; rows that find none go.
+
+    `keys` are the columns to look by, each with the table's column of the same cells. What the table has besides comes
+    to the rows, or takes the place of what they have under its name.
+    """
+
+    table: pa.Table
+    keys: Mapping[str, str]
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        names = {name: f"{OWN} looked up {name}" for name in self.table.column_names}
+        held = engine.hold(self.table.rename_columns(list(names.values())))
+        nullable = {column: bool(self.table[column].null_count) for column in self.keys.values()}
+        same = [engine.same(rows[own], held[names[its]], nullable[its]) for own, its in self.keys.items()]
+        joined = rows.inner_join(held, same)
+        news = {new: joined[name] for new, name in names.items() if new not in self.keys.values()}
+        return with_columns(joined, news).drop(*names.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Rows with the same number in a column get turns, in an order drawn by chance, and by them a share of a table.
+
+    A share belongs to the turns from `FIRST` to before `STOP` of the rows with its `NUMBER`, and comes to them in the
+    column `SHARE`. Rows whose turn is in no share go. Who knows the secret, and the order in which the rows came, can
+    draw again.
+    """
+
+    column: str
+    shares: pa.Table
+    secret: str
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        order = engine.by_chance(rows[PLACE], self.secret)
+        rows = rows.mutate(ibis.row_number().over(group_by=rows[self.column], order_by=order).name(TURN))
+        names = {name: f"{OWN} drawn {name}" for name in (NUMBER, FIRST, STOP)}
+        held = engine.hold(self.shares.rename_columns([*names.values(), SHARE]))
+        turns = [rows[TURN] >= held[names[FIRST]], rows[TURN] < held[names[STOP]]]
+        return rows.inner_join(held, [rows[self.column] == held[names[NUMBER]], *turns]).drop(*names.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Rows are numbered as they come, for what is drawn by chance later."""
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        return engine.placed(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Drop:
+    """Rows of these classes go, each a row of a table of labels; or, `masked`, stay with every label hidden."""
+
+    classes: pa.Table
+    masked: bool
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        if self.classes.num_rows == 0:
+            return rows
+        names = self.classes.column_names
+        table = self.classes.rename_columns([f"{name} {FAILING}" for name in names])
+        failing = engine.hold(table.append_column(FAILING, pa.array([True] * table.num_rows)))
+        same = [engine.same(rows[name], failing[f"{name} {FAILING}"], nullable=True) for name in names]
+        if not self.masked:
+            return rows.anti_join(failing, same)
+        joined = rows.left_join(failing, same)
+        fails = joined[FAILING].notnull()
+        mask = {name: ibis.ifelse(fails, MASK, engine.as_text(joined[name])) for name in names}
+        return with_columns(joined, mask).select(*rows.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Pseudonym:
+    """Each value of a column becomes a number drawn at random."""
+
+    column: str
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        values = numbered(engine, rows.select(rows[self.column].name(RAW)).distinct(), LABEL)
+        joined = rows.inner_join(values, [rows[self.column] == values[RAW]])
+        return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
+
+
+def shuffled(engine: Hands, rows: ibis.Table) -> ibis.Table:
+    """Return rows in a random order: that of the input must not show."""
+    placed = engine.placed(rows)
+    return placed.order_by(engine.by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
+
+
+def numbered(engine: Hands, rows: ibis.Table, name: str) -> ibis.Table:
+    """Return rows with a column that numbers them from 1 on, in a random order."""
+    placed = engine.placed(rows)
+    number = ibis.row_number().over(order_by=engine.by_chance(placed[PLACE], token_hex(16))) + 1
+    return placed.mutate(number.name(name)).drop(PLACE)
+
+
+def with_columns(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
+    """Return rows with some columns added or replaced, whatever they are called."""
+    return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows

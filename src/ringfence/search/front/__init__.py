@@ -1,0 +1,1 @@
+"""Searches for every k at once."""

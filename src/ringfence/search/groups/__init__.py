@@ -1,0 +1,1 @@
+"""Searches that decide row by row which are published alike."""

@@ -1,0 +1,41 @@
+"""Groups of rows: what a specification asks of them, and what is decided once they are found."""
+
+from dataclasses import replace
+
+from ringfence.census.census import Census
+from ringfence.census.covers import cover_groups
+from ringfence.census.groups import Groups
+from ringfence.judging.metrics import measure_groups
+from ringfence.plans.group import group_plan
+from ringfence.search.decision import Decision, complete_columns
+from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.progress import SearchResult
+from ringfence.spec import Spec
+from ringfence.values.builders import self_contained
+
+
+def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
+    """Return what a specification asks of groups, for every method that makes some."""
+    return GroupsAsked(
+        k=spec.k,
+        least_values=tuple(spec.least_values(part.name) for part in census.sensitive),
+        representation=spec.method.shown_as,
+        loss="gcp" if spec.method.minimized == "gcp" else "glm",
+        limit=spec.row_limit(census.rows),
+    )
+
+
+def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
+    """Turn groups into a plan that publishes them in the representation that is asked for."""
+    shown = cover_groups(census, groups, spec.method.shown_as)
+    plan = group_plan(census, groups, shown, complete_columns(census, spec), self_contained(spec).dumps())
+    return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
+
+
+def measured_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
+    """Turn groups into a plan, and let the search report their loss as it is measured.
+
+    It may have gone by one that differs a little (`search.groups.distances`).
+    """
+    decision = groups_decision(census, spec, groups, result)
+    return replace(decision, search=replace(result, cost=decision.metrics[spec.method.minimized]))

@@ -1,0 +1,218 @@
+"""Local: groups of rows that lose as little as we can make them, whatever values they have in common.
+
+A good order of the tuples is cut into groups where that loses least; then rows change groups until little is left to
+gain. Everything up to the cut depends on quasi-identifiers only.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ringfence.arrays import Ints, Longs
+from ringfence.census.census import Census
+from ringfence.census.groups import Groups
+from ringfence.kernels.groups import annealing as kernels
+from ringfence.kernels.groups.spans import Geometry
+from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.groups.distances import space_of
+from ringfence.search.groups.line import Line, line_up, request
+from ringfence.search.groups.orders import gray_order, improved_order, neighbours
+from ringfence.search.progress import SearchResult, Watch
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How hard to try: so many changes for each row, times the usual size of groups, the first ones at this heat."""
+
+    changes: int
+    hot: float = 0.6
+
+
+EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(25_000, hot=1.2)}
+
+SLICES = 64
+COLD = 0.09
+"""At first and in the end, changes are accepted now and then that add the shares `hot` and `COLD` of what rows lose on
+average."""
+
+SIZE_WEIGHT = 0.2
+"""What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
+groups small where that costs little, which the discernibility metric is grateful for."""
+
+
+def local(
+    census: Census,
+    asked: GroupsAsked,
+    *,
+    effort: str = "good",
+    seed: int = 0,
+    watch: Watch | None = None,
+) -> tuple[Groups, SearchResult]:
+    """Return groups of at least k rows with enough sensitive values that lose as little as effort can make them.
+
+    Tuples are put into a Gray-like order, which is made shorter by moving runs of them next to near ones (`orders`),
+    and cut where that loses least, by dynamic programming (`kernels.groups.cutting`). Then rows change groups at
+    random, towards near ones, while ever fewer changes for the worse are accepted (`kernels.groups.annealing`). The
+    best groups seen are returned. How long that takes is budgeted in changes, not in seconds: the same seed gives the
+    same groups.
+
+    Parameters
+    ----------
+    census
+        What was counted.
+    asked
+        What groups must have, how they are published, and how many rows may be suppressed.
+    effort
+        "fast" (only the order and the cut), "good" or "best".
+    seed
+        For the changes.
+    watch
+        Told how far the search is. When its time is up, the best groups so far are returned.
+
+    Raises
+    ------
+    Unsatisfiable
+        If more rows than `asked.limit`, or all, would have to be suppressed.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from ringfence.census.census import take_census
+    >>> from ringfence.spec import Spec
+    >>> age = {"role": "quasi", "order": "numeric"}
+    >>> counted = pa.table({"age": [20, 21, 29, 30, 31, 60, 61], "rows": [1] * 7})
+    >>> groups, search = local(take_census(counted, Spec(attributes={"age": age}), "rows"), GroupsAsked(k=2))
+    >>> groups.sizes.tolist(), round(search.cost, 3)
+    ([2, 3, 2], 0.035)
+
+    The dynamic program is that of Ghinita, Karras, Kalnis, Mamoulis: Fast Data Anonymization with Low Information Loss
+    (VLDB 2007), section 4, over several attributes and for sets as well. The rest is ours.
+    """
+    watch = watch or Watch()
+    wanted = request(census, asked)
+    space = space_of(census, asked.representation, asked.loss)
+    order = gray_order(census)
+    order = order[np.argsort(wanted.blocks[order], kind="stable")]
+    found = neighbours(census, space, wanted.blocks)
+    line = line_up(wanted, improved_order(space, order, found))
+    homes = line.cut(space, 0.0)
+    if wanted.looked_at:
+        homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
+    lost, steps = line.loss(space, homes), 0
+    if EFFORTS[effort].changes and lost > 0:
+        annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
+        steps = annealer.steps(EFFORTS[effort].changes)
+        homes = annealer.run(steps, EFFORTS[effort].hot, watch)
+        lost = line.loss(space, homes)
+    cost = (lost + wanted.suppressed) / census.rows
+    return line.groups(homes), SearchResult(
+        cost=cost,
+        optimal=lost == 0,
+        bound=cost if lost == 0 else wanted.suppressed / census.rows,
+        nodes=steps,
+        pruned=0,
+        seconds=watch.seconds,
+    )
+
+
+def with_itself(near: Ints, weights: Longs) -> Ints:
+    """Put each tuple of several rows first among its neighbours: its rows are near each other."""
+    moved = near.copy()
+    several = np.flatnonzero(weights > 1)
+    moved[several, 1:] = near[several, :-1]
+    moved[several, 0] = several
+    return moved
+
+
+class Annealer:
+    """Rows in groups that may change: all but those of groups too large to be worth it."""
+
+    def __init__(self, line: Line, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
+        asked = line.asked
+        self._line, self._space, self._homes = line, space, homes
+        self._usual = max(asked.k, int(asked.least.max(initial=1)))
+        if asked.census.people is not None:  # k people have more rows than k
+            self._usual = max(self._usual, int(np.median(np.bincount(homes))))
+        capacity = 2 * self._usual - 1
+        average = line.loss(space, homes) / len(homes)
+        self._asked = kernels.GroupNeeds(asked.k, asked.least, SIZE_WEIGHT * average / self._usual)
+        sizes = np.bincount(homes)
+        self._rows = np.flatnonzero(sizes[homes] <= capacity)
+        self._rows = self._rows[np.argsort(line.tuples[self._rows], kind="stable")]
+        tuples = line.tuples[self._rows]
+        self.people = kernels.PlacedRows(
+            tuples,
+            line.values[self._rows],
+            np.searchsorted(tuples, np.arange(len(near) + 1)).astype(np.int64),
+            near,
+        )
+        self._room = self._roomy(capacity, seed)
+        self.places = self._placed(np.unique(homes[self._rows], return_inverse=True)[1].astype(np.int32), capacity)
+        for g in np.flatnonzero(self.places.sizes).tolist():
+            kernels.refresh(space, self.people, self.places, g, self._room)
+
+    def _roomy(self, capacity: int, seed: int) -> kernels.MoveScratch:
+        """Return room to work in, and a state for what is random."""
+        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        return kernels.MoveScratch(
+            low=np.empty((capacity + 2, ends), np.int32),
+            high=np.empty((capacity + 2, ends), np.int32),
+            covered=np.empty((capacity + 2, words), np.uint64),
+            seen=np.zeros(int(self._line.asked.first_value[-1]), np.int64),
+            stamp=np.zeros(1, np.int64),
+            moved=np.empty(capacity + 1, np.int32),
+            other=np.empty(capacity + 1, np.int32),
+            state=np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1),
+        )
+
+    def _placed(self, homes: Ints, capacity: int) -> kernels.Places:
+        """Return who is where. There are never more groups than rows would fill with k each."""
+        count, most = int(homes.max(initial=-1)) + 1, len(homes) // self._asked.k
+        by = np.argsort(homes, kind="stable")
+        sizes = np.bincount(homes, minlength=most)
+        slots = np.empty(len(homes), np.int32)
+        slots[by] = np.arange(len(homes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        members = np.full((most, capacity + 1), kernels.NOBODY, np.int32)
+        members[homes, slots] = np.arange(len(homes))
+        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        return kernels.Places(
+            homes=homes,
+            slots=slots,
+            without=np.empty(len(homes)),
+            members=members,
+            sizes=sizes,
+            low=np.empty((most, ends), np.int32),
+            high=np.empty((most, ends), np.int32),
+            covered=np.empty((most, words), np.uint64),
+            losses=np.zeros(most),
+            spare=np.concatenate([np.arange(count, most), np.arange(count)]).astype(np.int32),
+            free=np.array([most - count]),
+        )
+
+    def steps(self, changes: int) -> int:
+        """Return how many changes to try: fewer for large groups, in which each takes longer."""
+        return len(self._rows) * changes // (self._usual + 3)
+
+    @property
+    def cost(self) -> float:
+        """What all groups cost that may change."""
+        sizes = self.places.sizes
+        return float(sizes @ (self.places.losses + self._asked.size_weight * sizes))
+
+    def run(self, steps: int, hot: float, watch: Watch) -> Longs:
+        """Try so many changes; return the group of each row in the best groups seen."""
+        places, rows = self.places, self._line.asked.census.rows
+        self.best_cost, best = self.cost, places.homes.copy()
+        scale = float(places.sizes @ places.losses) / max(1, len(self._rows))
+        heats = scale * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
+        for hotter, colder in pairwise(heats.tolist()):
+            if not len(self._rows) or watch.expired():
+                break
+            kernels.anneal(self._space, self.people, places, self._asked, steps // SLICES, hotter, colder, self._room)
+            if self.cost < self.best_cost:
+                self.best_cost, best = self.cost, places.homes.copy()
+            watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
+        homes = self._homes + len(places.sizes)
+        homes[self._rows] = best
+        return homes

@@ -1,0 +1,1 @@
+"""Searches that recode each value the same way everywhere."""

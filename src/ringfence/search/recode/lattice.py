@@ -1,0 +1,193 @@
+"""The level lattice: the cheapest full-domain recoding, proven.
+
+A node of the lattice gives each attribute one level. The search fixes the attributes one after the other, the one
+with the most values first. A *box* is the set of nodes that agree on the attributes fixed so far; its finest node F
+has the rest at level 0, its coarsest C at the top. Class tables are rolled up from one level of an attribute to the
+next. A box is left out
+
+- if the loss that no node above F can avoid, plus the loss of the rows that C must suppress, exceeds the best cost; or
+- if C suppresses more rows than allowed.
+
+The second, and the rows of the first, rest on the models' declared monotonicity: what fails at C fails in the whole
+box.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, prod
+
+import numpy as np
+
+from ringfence.census.census import Census
+from ringfence.census.classes import Classes, Roller
+from ringfence.errors import Unsatisfiable
+from ringfence.judging.metrics import Metric
+from ringfence.judging.models import KAnonymity, KPeople, Promise
+from ringfence.search.progress import SearchResult, Watch
+from ringfence.values.recoding import Recoding, at_level
+
+SAME = 1e-12  # costs this close, relatively, are equal
+SLACK = 1e-10  # bounds are floating-point sums: only what exceeds the best cost by more than this is left out
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A feasible node: its levels in the order of the specification, its cost, and the rows it suppresses."""
+
+    levels: tuple[int, ...]
+    cost: float
+    suppressed: int
+
+    def beats(self, other: "Candidate | None") -> bool:
+        """Whether this is better: cheaper, else fewer rows suppressed, else lexicographically smaller."""
+        if other is None:
+            return True
+        if abs(self.cost - other.cost) > SAME * max(abs(self.cost), abs(other.cost)):
+            return self.cost < other.cost
+        return (self.suppressed, self.levels) < (other.suppressed, other.levels)
+
+
+def level_spaces(census: Census) -> list[list[Recoding]]:
+    """Return for each attribute its recodings by level."""
+    return [[at_level(q.hierarchy, level) for level in range(q.hierarchy.height + 1)] for q in census.quasi]
+
+
+def search_levels(
+    census: Census, roller: Roller, promise: Promise, metric: Metric, *, limit: int, watch: Watch
+) -> tuple[tuple[int, ...], SearchResult]:
+    """Return the levels of the cheapest full-domain recoding that keeps `promise`, and the proof's figures.
+
+    `limit` is the number of rows that may be suppressed. On a time limit the best node so far is returned with the
+    lowest bound of the boxes left open.
+
+    LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005, section 3 (roll-up). The
+    boxes and their bounds are ours.
+    """
+    search = _LevelSearch(census, roller, promise, metric, limit, watch)
+    search.explore(0, roller.finest, floor=-inf)
+    best = search.best
+    if best is None:
+        if watch.expired():
+            raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
+        raise Unsatisfiable(impossible(census, roller, census.heights, promise, limit))
+    total = prod(height + 1 for height in census.heights)
+    bound = min(best.cost, search.open_bound)
+    return best.levels, SearchResult(
+        cost=best.cost,
+        optimal=search.open_bound == inf,
+        bound=bound,
+        nodes=watch.nodes,
+        pruned=total - search.decided,
+        seconds=watch.seconds,
+    )
+
+
+class _LevelSearch:
+    """The state of one search: the node under way, the best so far, the bound of what was left open."""
+
+    def __init__(
+        self, census: Census, roller: Roller, promise: Promise, metric: Metric, limit: int, watch: Watch
+    ) -> None:
+        self.roller, self.promise, self.metric, self.limit, self.watch = roller, promise, metric, limit, watch
+        self.rows = census.rows
+        self.heights = census.heights
+        # Values tell most rows apart where there are many of them: decided first, they make C fail early.
+        self.order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
+        self.levels = [0] * len(self.heights)
+        self.looks_at_values_of_coarsest = limit == 0 or promise.needs_values_for_hopeless or metric.needs_values
+        self.best: Candidate | None = None
+        self.open_bound = inf
+        self.decided = 0
+        self.to_level = [[roller.fields([(a, j)]) for j in range(h + 1)] for a, h in enumerate(self.heights)]
+        self.to_top = [
+            roller.fields([(a, self.heights[a]) for a in self.order[i + 1 :]]) for i in range(len(self.order))
+        ]
+        # Two tables in turn for each depth and each end of a box: one is rolled up into the other.
+        self.fine_tables = [(roller.room(), roller.room()) for _ in self.order]
+        self.coarse_tables = [(roller.room(), roller.room()) for _ in self.order]
+
+    def explore(self, depth: int, finest: Classes, floor: float) -> None:
+        """Search the box in which the first `depth` attributes are fixed; `finest` are its finest classes."""
+        attribute, rest = self.order[depth], self.order[depth + 1 :]
+        fine, coarse = finest, None
+        for level in range(self.heights[attribute] + 1):
+            if self.watch.expired():
+                self.open_bound = min(self.open_bound, floor)
+                break
+            self.levels[attribute] = level
+            before = fine
+            if level > 0:
+                table = self.fine_tables[depth][level % 2]
+                fine = self.roller.roll_sizes(before, self.to_level[attribute][level], table)
+                if self.metric.needs_values:
+                    self.roller.roll_values(before, fine)
+            floor = max(floor, self.metric.floor(self.levels, fine))
+            if self._hopeless(floor):
+                break  # and so are all higher levels, which are coarser
+            if level > 0 and not self.metric.needs_values:
+                self.roller.roll_values(before, fine)
+            if not rest:
+                self._judge(fine)
+                continue
+            source, fields = (fine, self.to_top[depth]) if coarse is None else (coarse, self.to_level[attribute][level])
+            coarse = self.roller.roll_sizes(source, fields, self.coarse_tables[depth][level % 2])
+            if self.looks_at_values_of_coarsest:
+                self.roller.roll_values(source, coarse)
+            if not self._box_closed(coarse, rest, floor):
+                self.explore(depth + 1, fine, floor)
+        self.levels[attribute] = 0
+
+    def _hopeless(self, bound: float) -> bool:
+        """Whether nothing with this lower bound can beat the best, not even by a tie."""
+        return self.best is not None and bound > self.best.cost + SLACK * abs(self.best.cost)
+
+    def _box_closed(self, coarsest: Classes, rest: Sequence[int], floor: float) -> bool:
+        """Whether the box above can be left out, by what its coarsest classes must suppress.
+
+        Without suppression every model is monotone as a whole: if C has a failing class, so has every finer node.
+        With it, only classes that fail a monotone model are lost for the whole box, and only they are counted.
+        """
+        if self.limit == 0:
+            return self.promise.judge(coarsest) > 0
+        hopeless = self.promise.mark_hopeless(coarsest)
+        if hopeless > self.limit or hopeless == self.rows:
+            return True
+        for other in rest:
+            self.levels[other] = self.heights[other]
+        gain = self.metric.gain(self.levels, coarsest) if hopeless else 0
+        for other in rest:
+            self.levels[other] = 0
+        return self._hopeless(floor + gain)
+
+    def _judge(self, classes: Classes) -> None:
+        """Evaluate the node under way exactly."""
+        self.watch.tick(self.best.cost if self.best else None)
+        self.decided += 1
+        suppressed = self.promise.judge(classes)
+        if suppressed > self.limit or suppressed == self.rows or not self.promise.rest_holds(classes):
+            return
+        candidate = Candidate(tuple(self.levels), self.metric.cost(self.levels, classes), suppressed)
+        if candidate.beats(self.best):
+            self.best = candidate
+
+
+def impossible(census: Census, roller: Roller, coarsest: Sequence[int], promise: Promise, limit: int) -> str:
+    """Say why no recoding is feasible, and which k would be; `coarsest` are the positions of the coarsest ones."""
+    top = roller.roll(roller.finest, roller.fields(list(enumerate(coarsest))), roller.room())
+    sizes = rows = top.weights[: top.size]
+    for model in promise.models:
+        if isinstance(model, KPeople):
+            pairs = top.pairs[model.attribute]
+            sizes = np.bincount(pairs.homes[: pairs.size], minlength=top.size)
+    by_size = np.argsort(sizes, kind="stable").tolist()
+    possible, lost = int(sizes[by_size[0]]), 0
+    for smaller, larger in pairwise(by_size):
+        lost += int(rows[smaller])
+        if lost > limit:
+            break
+        possible = int(sizes[larger])
+    allowed = f"with at most {limit} of {census.rows} rows suppressed" if limit else "without suppression"
+    k = next((model.k for model in promise.models if isinstance(model, KAnonymity)), 1)
+    hint = f"; the largest k that is possible is {possible}" if k > possible else ""
+    return f"no recoding of these {census.rows} rows satisfies {promise.wording} {allowed}{hint}"

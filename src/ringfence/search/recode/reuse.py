@@ -1,0 +1,84 @@
+"""Reuse: new rows recoded by a plan that was made for others.
+
+The plan says what each value becomes; nothing is searched. Which classes fail is judged anew, on the new rows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.census.census import Census, take_census
+from ringfence.errors import DataError, listed
+from ringfence.judging.models import promise
+from ringfence.plans.recode import ColumnPlan, GlobalPlan
+from ringfence.search.decision import Decision
+from ringfence.search.recode.recoded import decision_for
+from ringfence.spec import Spec
+from ringfence.values.builders import read_keys, uncovered
+from ringfence.values.hierarchy import ROOT, Hierarchy
+from ringfence.values.recoding import Recoding, by_nodes
+
+
+@dataclass(frozen=True)
+class Reused:
+    """The decision on new rows, their census, and for each column the values whose rows go: the plan lacks them."""
+
+    decision: Decision
+    census: Census
+    unknown: Mapping[str, pa.Array]
+
+
+def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, suppress_unknown: bool) -> Reused:
+    """Decide what a plan makes of new rows, of which an engine `counted` the combinations.
+
+    Values that the plan does not know are a DataError, or their rows are suppressed. So are the classes that fail; both
+    within the limit that the specification sets.
+    """
+    known = {name: _hierarchy(column, f"the plan's column {name!r}") for name, column in plan.columns.items()}
+    unknown: dict[str, pa.Array] = {}
+    lost = np.zeros(counted.num_rows, bool)
+    weights = counted[weight].to_numpy()
+    for name, hierarchy in known.items():
+        values = counted[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        keys = read_keys(name, spec, values.dictionary.to_pylist(), [1] * len(values.dictionary))
+        # Rows that miss a value and may not are dealt with when the census is taken.
+        judged = [key is not None or spec.data.missing == "value" for key in keys]
+        strange = np.array([j and bool(uncovered([key], [1], hierarchy)) for j, key in zip(judged, keys, strict=True)])
+        if strange.any():
+            unknown[name] = values.dictionary.filter(pa.array(strange))
+            lost |= strange[values.indices.to_numpy(zero_copy_only=False)]
+    if unknown and not suppress_unknown:
+        found = listed(f"{name!r}: {listed(map(repr, some.to_pylist()[:10]))}" for name, some in unknown.items())
+        raise DataError(
+            f"values that the plan does not know: {found}; make a new plan, or suppress the rows that have them"
+        )
+    if lost.all():
+        raise DataError("the plan knows none of these rows: each has a value that it was not made for")
+    census = take_census(counted.filter(pa.array(~lost)), spec, weight, known)
+    recodings = [_recoding(quasi.hierarchy, plan.columns[quasi.name]) for quasi in census.quasi]
+    levels = [plan.columns[name].level for name in census.names]
+    gone = int(weights[lost].sum())
+    decision = decision_for(census, spec, promise(spec, census), levels, recodings, None, gone)
+    # Other losses would need the hierarchies that the plan was made with.
+    metrics = {name: decision.metrics[name] for name in ("dm", "aecs", "rows", "suppressed", "classes")}
+    return Reused(replace(decision, metrics={**metrics, "unknown": gone}), census, unknown)
+
+
+def _hierarchy(column: ColumnPlan, where: str) -> Hierarchy:
+    """Return the tree that a plan stands for: each leaf under its label, each label under one root."""
+    paths = []
+    for leaf, label in zip(column.leaves, column.labels, strict=True):
+        if leaf is not None:
+            paths.append((leaf, ROOT) if label in (leaf, ROOT) or label is None else (leaf, label, ROOT))
+    if not paths:
+        return Hierarchy.from_tree({}, missing=True, where=where)
+    return Hierarchy.from_paths(paths, missing=None in column.leaves, where=where)
+
+
+def _recoding(hierarchy: Hierarchy, column: ColumnPlan) -> Recoding:
+    """Return the recoding that takes each leaf to the node that bears its label in the plan."""
+    label_of = dict(zip(column.leaves, column.labels, strict=True))
+    nodes = [hierarchy.node_index[label_of[leaf]] for leaf in hierarchy.labels[: hierarchy.leaves]]
+    return by_nodes(hierarchy, np.array(nodes, np.int32))

@@ -1,0 +1,332 @@
+"""The specification: what the data is, what may be promised about it, and how to get there. TOML in and out.
+
+Every key is checked on its own by its type (`spec_tables`), and against the other keys by `Spec`. What can only be
+checked against a hierarchy (a boundary, a level) is checked where the hierarchy is built, and what only against the
+data (a column, a value) where the data is read; all of them speak the same way.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from math import floor
+from pathlib import Path
+from typing import Annotated, Any, Self, get_args
+from uuid import uuid4
+
+import tomli_w
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from ringfence.errors import SpecError, listed, suggestion
+from ringfence.spec.declared import BUCKETS, GROUPS, RECODES, Scheme
+from ringfence.spec.tables import (
+    Attribute,
+    Bound,
+    Closeness,
+    Data,
+    DateHierarchy,
+    Diversity,
+    FileHierarchy,
+    FrontierTable,
+    IntervalHierarchy,
+    Likeness,
+    MethodTable,
+    PathsHierarchy,
+    Privacy,
+    Role,
+    SpecTable,
+    TreeHierarchy,
+    exact,
+)
+
+MOST_PEOPLE = 2**31 - 1
+"""More people than this are not told apart: their numbers have 32 bits."""
+
+
+class Spec(SpecTable):
+    """A specification: data, attributes, privacy, method, frontier.
+
+    Paths in it are relative to the folder of the file it was loaded from (the working folder if it was not).
+
+    >>> spec = Spec(attributes={"age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}}}, privacy={"k": 2})
+    >>> Spec.loads(spec.dumps()) == spec
+    True
+    """
+
+    data: Data = Data()
+    attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
+    privacy: Privacy = Privacy()
+    method: MethodTable = MethodTable()
+    frontier: FrontierTable = FrontierTable()
+    _folder: Path = PrivateAttr(default=Path())
+
+    def __init__(self, /, **parts: Any) -> None:
+        try:
+            super().__init__(**parts)
+        except ValidationError as error:
+            raise SpecError(_sentence(error)) from None
+
+    def __eq__(self, other: object) -> bool:
+        """Two specs are equal if they say the same in the same order, wherever they were loaded from.
+
+        The order of attributes decides ties, and that of a tree's leaves is their order.
+        """
+        return isinstance(other, Spec) and json.dumps(self.model_dump()) == json.dumps(other.model_dump())
+
+    __hash__ = None  # type: ignore[assignment]  # it holds dictionaries
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Spec":
+        """Read a specification from a TOML file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise SpecError(f"there is no specification at {str(path)!r}") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(f"cannot read the specification {str(path)!r}: {error}") from None
+        spec = cls.loads(text.removeprefix("\ufeff"), name=str(path))
+        spec._folder = path.parent
+        return spec
+
+    @classmethod
+    def loads(cls, text: str, name: str = "the specification") -> "Spec":
+        """Read a specification from TOML text."""
+        try:
+            parts = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SpecError(f"{name} is not valid TOML: {error}") from None
+        return cls(**parts)
+
+    def dumps(self) -> str:
+        """Return the specification as TOML: the keys that were given, in the order of the reference."""
+        parts = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        trees: dict[str, str] = {}
+        for attribute in parts["attributes"].values():
+            hierarchy = attribute.get("hierarchy")
+            if isinstance(hierarchy, dict) and "tree" in hierarchy:
+                mark = f"tree {uuid4()}"
+                trees[mark] = _inline(hierarchy["tree"])
+                hierarchy["tree"] = mark
+        text = tomli_w.dumps(parts)
+        for mark, tree in trees.items():
+            text = text.replace(f'"{mark}"', tree)
+        return text
+
+    def dump(self, path: str | Path) -> None:
+        """Write the specification to a TOML file."""
+        path = Path(path)
+        unfinished = path.with_name(f".{path.name}.unfinished")
+        unfinished.write_text(self.dumps(), encoding="utf-8")
+        unfinished.replace(path)
+
+    def locate(self, path: str) -> Path:
+        """Return where a path named in the specification lies."""
+        return self._folder / path
+
+    def at(self, folder: str | Path) -> Self:
+        """Return the same specification with its paths relative to `folder`."""
+        copy = self.model_copy()
+        copy._folder = Path(folder)
+        return copy
+
+    @property
+    def has_rings(self) -> bool:
+        """Whether each row is published under a value of its own: such releases have no classes to speak of."""
+        return self.method.traits.rings and not self.method.homogeneous
+
+    @property
+    def recodes_values(self) -> bool:
+        """Whether values were decided on: each has the same label everywhere."""
+        return self.method.traits.way == RECODES
+
+    @property
+    def groups_rows(self) -> bool:
+        """Whether rows were decided on: a value may have one label in one row, and another in the next."""
+        return self.method.traits.way == GROUPS
+
+    @property
+    def pseudonym(self) -> str | None:
+        """The column under which rows of a person stay together in a release, with new values; None if they do not."""
+        return self.data.entity if self.data.composite else None
+
+    @property
+    def needs_original(self) -> bool:
+        """Whether a release can be judged only beside what it was made from."""
+        return self.has_rings or self.data.entity is not None
+
+    @property
+    def has_buckets(self) -> bool:
+        """Whether two tables are published: rows with the number of a bucket, and the sensitive values of each."""
+        return self.method.traits.way == BUCKETS
+
+    @property
+    def k(self) -> int:
+        """How many rows, or people, must be alike: as given, else 1, which asks for nothing."""
+        return self.privacy.k or 1
+
+    @property
+    def m(self) -> int:
+        """How many items of a basket the adversary knows: as given, else 1."""
+        return self.privacy.m or 1
+
+    def row_limit(self, rows: int) -> int:
+        """Return how many of so many rows may be suppressed: the whole part of the share, as the decimal it is."""
+        return floor(exact(self.method.suppression_limit) * rows)
+
+    def least_values(self, name: str) -> int:
+        """Return how many different values of a sensitive attribute a class must have; of the people, k."""
+        if name == self.data.entity:
+            return min(self.k, MOST_PEOPLE)
+        asked = [int(part.value) for part in self.diversities() if part.of == name]
+        return max([1, *asked, *([self.privacy.p] if self.privacy.p and name in self.of_role("sensitive") else [])])
+
+    def scheme_of(self, name: str) -> Scheme:
+        """Return the scheme of an attribute: its own, else the method's."""
+        return self.attributes[name].scheme or self.method.scheme
+
+    def of_role(self, *roles: Role) -> list[str]:
+        """Return the attributes of these roles in the order of the specification."""
+        return [name for name, attribute in self.attributes.items() if attribute.role in roles]
+
+    @property
+    def items(self) -> str | None:
+        """The attribute that holds baskets, if there is one."""
+        return next(iter(self.of_role("items")), None)
+
+    @property
+    def item_column(self) -> str:
+        """The attribute that holds baskets, for whoever knows that there is one."""
+        assert self.items is not None, "no attribute has the role items"
+        return self.items
+
+    @property
+    def entity(self) -> str:
+        """The column that says whose a row is, for whoever knows that there is one."""
+        assert self.data.entity is not None, "rows are not said to be anybody's"
+        return self.data.entity
+
+    def diversities(self) -> list[Diversity]:
+        """Return the l-diversities asked for, each naming its attribute."""
+        asked = self.privacy.l
+        if asked is None:
+            return []
+        if isinstance(asked, int):
+            asked = Diversity(value=asked)
+        return [
+            part if part.of else part.model_copy(update={"of": self._only_sensitive("privacy.l")})
+            for part in (asked if isinstance(asked, list) else [asked])
+        ]
+
+    def closenesses(self) -> list[Closeness]:
+        """Return the t-closenesses asked for, each naming its attribute."""
+        asked = self.privacy.t
+        if asked is None:
+            return []
+        if isinstance(asked, int | float):
+            asked = Closeness(value=asked)
+        return [
+            part if part.of else part.model_copy(update={"of": self._only_sensitive("privacy.t")})
+            for part in (asked if isinstance(asked, list) else [asked])
+        ]
+
+    def bounds(self) -> dict[str, Bound]:
+        """Return the limits asked for under alpha, beta and delta, each naming its attribute."""
+        given = {"alpha": self.privacy.alpha, "beta": self.privacy.beta, "delta": self.privacy.delta}
+        bounds = {}
+        for key, asked in given.items():
+            if asked is not None:
+                bound = asked if isinstance(asked, Bound) else (Likeness if key == "beta" else Bound)(value=asked)
+                of = bound.of or self._only_sensitive(f"privacy.{key}")
+                bounds[key] = bound.model_copy(update={"of": of})
+        return bounds
+
+    def _only_sensitive(self, key: str) -> str:
+        sensitive = self.of_role("sensitive")
+        if len(sensitive) != 1:
+            raise SpecError(
+                f"{key} does not say of which attribute, and there are {len(sensitive)} sensitive ones"
+                f" ({listed(sensitive)}); add `of = ...`"
+            )
+        return sensitive[0]
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        def known(key: str, name: str | None, *roles: Role) -> None:
+            names = self.of_role(*roles)
+            if name is not None and name not in names:
+                raise SpecError(
+                    f"{key} = {name!r} is not an attribute of role {' or '.join(roles)}{suggestion(name, names)};"
+                    f" there are: {listed(names)}"
+                )
+
+        for diversity in self.diversities():
+            known("privacy.l.of", diversity.of, "sensitive")
+        for closeness in self.closenesses():
+            known("privacy.t.of", closeness.of, "sensitive")
+            attribute = self.attributes[closeness.attribute]
+            if closeness.distance == "ordered" and attribute.order is None and not attribute.numeric:
+                raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
+            fixed = FileHierarchy | PathsHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
+            if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):
+                raise SpecError(
+                    f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file,"
+                    " a tree, intervals or dates: others change when rows are suppressed"
+                )
+        for key, bound in self.bounds().items():
+            known(f"privacy.{key}.of", bound.of, "sensitive")
+        for name in self.method.levels or {}:
+            known("method.levels", name, "quasi")
+        if self.method.target is not None:
+            known("method.target", self.method.target, *get_args(Role))
+        if self.privacy.p is not None and not self.of_role("sensitive"):
+            raise SpecError(f"privacy.p = {self.privacy.p} needs at least one attribute of role sensitive")
+        if self.privacy.m is not None and self.items is None:
+            raise SpecError(f"privacy.m = {self.privacy.m} needs an attribute of role items")
+        if self.privacy.m is not None and self.privacy.k is None:
+            raise SpecError(f"privacy.m = {self.privacy.m} needs privacy.k beside it: k^m-anonymity")
+        if len(self.of_role("items")) > 1:
+            raise SpecError(
+                f"at most one attribute may have the role items; there are: {listed(self.of_role('items'))}"
+            )
+        return self
+
+
+def _inline(tree: Any) -> str:
+    """Write nested tables on one line: TOML's other way to write them does not keep the order of lists and tables."""
+    if isinstance(tree, Mapping):
+        return "{ " + ", ".join(f"{_quoted(key)} = {_inline(below)}" for key, below in tree.items()) + " }"
+    if isinstance(tree, list):
+        return "[" + ", ".join(map(_inline, tree)) + "]"
+    return _quoted(str(tree))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _sentence(error: ValidationError) -> str:
+    """Say in a sentence what is wrong with a specification: key, value, what is allowed."""
+    details = error.errors(include_url=False)
+    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
+    return _clause(details[0]) + more
+
+
+def _clause(detail: ErrorDetails) -> str:
+    """Say one thing that is wrong. Where pydantic names the member of a union in the path, the path leaves it out."""
+    members = re.compile(r"int|float|Diversity|Closeness|constrained-.*|list\[.*|literal\[.*")
+    named = 2 if detail["loc"][:1] == ("attributes",) else 0  # a column may be called anything
+    path = [part for at, part in enumerate(detail["loc"]) if at < named or not members.fullmatch(str(part))]
+    key = ".".join(map(str, path))
+    message = detail["msg"]
+    if detail["type"] == "missing":
+        return f"{key} is missing"
+    if detail["type"] == "literal_error":
+        message = f"allowed: {detail['ctx']['expected']}"
+    elif detail["type"] == "string_pattern_mismatch":
+        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
+    message = message.replace("Input should be", "allowed:", 1)
+    value = detail["input"]
+    shown = "" if isinstance(value, Mapping | SpecTable) else f" = {value!r}"
+    return f"{key}{shown}: {message[0].lower()}{message[1:]}".removeprefix(": ")

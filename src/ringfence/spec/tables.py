@@ -1,0 +1,558 @@
+"""The tables of a specification, each checked on its own: data, attributes with their hierarchies, privacy, method,
+frontier.
+
+`Spec` puts them together and checks them against each other.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from itertools import pairwise
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
+from pydantic.functional_validators import BeforeValidator
+from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core.core_schema import no_info_plain_validator_function
+
+from ringfence.errors import listed, suggestion
+from ringfence.spec.declared import METHODS, METRICS, MethodTraits, Representation, Scheme
+
+Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
+DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
+
+
+EXACT = Context(prec=400)
+"""Enough digits for sums and quotients of any numbers that a specification or a column may hold."""
+
+
+class SpecTable(BaseModel):
+    """A table of the specification: nothing is coerced, and an unknown key is an error that names the nearest one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_by_alias=True, validate_by_name=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            known = [field.alias or name for name, field in cls.model_fields.items()]
+            for key in value:
+                if key not in known:
+                    near = suggestion(str(key), known)
+                    raise PydanticCustomError(
+                        "unknown_key",
+                        "unknown key {key}{near}; allowed: {allowed}",
+                        {"key": repr(str(key)), "near": near, "allowed": listed(known)},
+                    )
+        return value
+
+
+def _either(allowed: str, is_scalar: Callable[[Any], bool], table: type[SpecTable] | None = None) -> BeforeValidator:
+    """Return a check of a key that takes several kinds of value: so that an error speaks of the kind that was meant."""
+
+    def check(value: Any) -> Any:
+        if table is not None and isinstance(value, Mapping):
+            return table.model_validate(value)
+        if table is not None and _are_tables(value):
+            return [table.model_validate(item) for item in value]
+        if value is None or isinstance(value, SpecTable) or is_scalar(value):
+            return value
+        raise PydanticCustomError("allowed", "allowed: {allowed}", {"allowed": allowed})
+
+    return BeforeValidator(check)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Check a key against names that are declared elsewhere, and may become more."""
+
+    names: Callable[[], Iterable[str]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Check that a value is one of the names, in the words that are used of fixed ones."""
+
+        def check(value: Any) -> str:
+            names = list(dict.fromkeys(self.names()))
+            if isinstance(value, str) and value in names:
+                return value
+            *most, last = map(repr, names)
+            raise PydanticCustomError("allowed", "allowed: {names}", {"names": f"{', '.join(most)} or {last}"})
+
+        return no_info_plain_validator_function(check)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Say what is declared by now."""
+        return {"type": "string", "enum": list(dict.fromkeys(self.names()))}
+
+
+MethodName: TypeAlias = Annotated[str, OneOf(lambda: METHODS)]
+MetricName: TypeAlias = Annotated[str, OneOf(lambda: METRICS)]
+Search: TypeAlias = Annotated[str, OneOf(lambda: (each for method in METHODS.values() for each in method.searches))]
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1
+
+
+def _are_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value) and len({*value}) == len(value) > 0
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping | SpecTable) for item in value) and len(value) > 0
+
+
+Number: TypeAlias = Annotated[int | float, _either("a number", _is_number)]
+Positive: TypeAlias = Annotated[Number, Field(gt=0)]
+Share: TypeAlias = Annotated[Number, Field(ge=0, le=1)]
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Name: TypeAlias = Annotated[str, Field(min_length=1)]
+
+
+class Data(SpecTable):
+    """Where the rows are and how to read them."""
+
+    source: str | None = None
+    table: str | None = None
+    delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
+    quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
+    encoding: Name = "utf-8"
+    unlisted: Literal["error", "drop", "publish"] = "error"
+    missing: Literal["value", "suppress", "error"] = "value"
+    missing_values: list[str] = [""]
+    entity: str | None = None
+    composite: bool = False
+    weights: str | None = None
+    basket_id: str | None = None
+    memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
+
+
+class FileHierarchy(SpecTable):
+    """One row a leaf: leaf, its parent, its grandparent, ... up to the root. Rows may differ in length."""
+
+    file: Name
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
+    encoding: Name = "utf-8"
+
+
+class PathsHierarchy(SpecTable):
+    """What a file would say, in the specification itself: one list a leaf, from the leaf up to the root."""
+
+    paths: Annotated[list[Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
+
+
+class TreeHierarchy(SpecTable):
+    """Nested tables: a key is a node, a list holds its leaves (or further tables)."""
+
+    tree: dict[str, Any]
+
+
+class IntervalHierarchy(SpecTable):
+    """Numbers in intervals of nested widths, counted from `from`; below `bottom` and from `top` on, one interval
+    each."""
+
+    intervals: Annotated[list[Positive], Field(min_length=1)]
+    start: Number = Field(default=0, alias="from")
+    bottom: Number | None = None
+    top: Number | None = None
+
+    @model_validator(mode="after")
+    def _widths_nest(self) -> Self:
+        for narrow, wide in pairwise(exact(width) for width in self.intervals):
+            if wide <= narrow or EXACT.remainder(wide, narrow):
+                raise PydanticCustomError(
+                    "intervals",
+                    "the width {wide} is not a larger multiple of {narrow}; each must nest in the next",
+                    {"wide": str(wide), "narrow": str(narrow)},
+                )
+        if self.bottom is not None and self.top is not None and self.bottom >= self.top:
+            raise PydanticCustomError(
+                "bottom", "bottom = {bottom} is not below top = {top}", {"bottom": self.bottom, "top": self.top}
+            )
+        return self
+
+
+def exact(value: int | float) -> Decimal:
+    """Return a number as the decimal it was written as."""
+    return Decimal(str(value))
+
+
+class MaskHierarchy(SpecTable):
+    """Codes that lose one character after the other, from the right or from the left."""
+
+    mask: Literal["right", "left"]
+
+
+class DateHierarchy(SpecTable):
+    """Days in months, quarters, years and decades."""
+
+    dates: Annotated[list[DatePart], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _parts_rise(self) -> Self:
+        order = list(get_args(DatePart))
+        ranks = [order.index(part) for part in self.dates]
+        if ranks != sorted(set(ranks)):
+            raise PydanticCustomError(
+                "dates",
+                "dates = {dates} must rise, each once, in the order {order}",
+                {"dates": repr(self.dates), "order": listed(order)},
+            )
+        return self
+
+
+class FanoutHierarchy(SpecTable):
+    """The values in order, in consecutive groups of so many, level by level up to one root.
+
+    The order is the attribute's, or for items that of falling support: what is about as common stands together.
+    """
+
+    fanout: Annotated[int, Field(ge=2)]
+    by: Literal["order", "support"] = "order"
+
+
+HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
+    "file": FileHierarchy,
+    "paths": PathsHierarchy,
+    "tree": TreeHierarchy,
+    "intervals": IntervalHierarchy,
+    "mask": MaskHierarchy,
+    "dates": DateHierarchy,
+    "fanout": FanoutHierarchy,
+}
+
+
+def _pick_hierarchy(value: Any) -> Any:
+    """Let the one key that names a kind of hierarchy decide how the table is checked."""
+    kinds = [kind for kind in HIERARCHY_KINDS if kind in value] if isinstance(value, Mapping) else []
+    if len(kinds) == 1:
+        return HIERARCHY_KINDS[kinds[0]].model_validate(value)
+    if value is None or value == "flat" or isinstance(value, SpecTable):
+        return value
+    if isinstance(value, Mapping):
+        strange = [str(key) for key in value if key not in HIERARCHY_KINDS]
+        near = suggestion(strange[0], HIERARCHY_KINDS) if strange and not kinds else ""
+        found = f"; this one has {listed(map(repr, kinds or strange))}{near}"
+    else:
+        found = ""
+    raise PydanticCustomError(
+        "allowed",
+        'allowed: "flat", or a table with exactly one of the keys {kinds}{found}',
+        {"kinds": listed(HIERARCHY_KINDS), "found": found},
+    )
+
+
+HierarchySpec: TypeAlias = (
+    Literal["flat"]
+    | FileHierarchy
+    | PathsHierarchy
+    | TreeHierarchy
+    | IntervalHierarchy
+    | MaskHierarchy
+    | DateHierarchy
+    | FanoutHierarchy
+)
+
+
+class BoundaryLevel(SpecTable):
+    """A boundary at one level of the hierarchy, for every value alike."""
+
+    level: Annotated[int, Field(ge=0)]
+
+
+class Attribute(SpecTable):
+    """One column: what it is to an adversary, and how it may be made coarser."""
+
+    role: Role
+    hierarchy: Annotated[HierarchySpec | None, BeforeValidator(_pick_hierarchy)] = None
+    order: Annotated[
+        Literal["numeric", "lexical"] | list[str] | None,
+        _either(
+            '"numeric", "lexical" or a list of values, each once',
+            lambda value: value in ("numeric", "lexical") or _are_labels(value),
+        ),
+    ] = None
+    scheme: Scheme | None = None
+    weight: Positive = 1.0
+    boundary: Annotated[
+        list[str] | BoundaryLevel | None,
+        _either("a list of labels, each once, or { level = ... }", _are_labels, BoundaryLevel),
+    ] = None
+    diversity_weight: Positive | None = None
+    separator: Annotated[str, Field(min_length=1)] | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are numbers: by their order, or because their hierarchy is made of intervals."""
+        return self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy)
+
+    @model_validator(mode="after")
+    def _keys_fit_role(self) -> Self:
+        fits: dict[str, tuple[str, ...]] = {
+            "hierarchy": ("quasi", "sensitive", "items"),
+            "order": ("quasi", "sensitive", "items"),
+            "scheme": ("quasi",),
+            "weight": ("quasi",),
+            "boundary": ("quasi", "items"),
+            "diversity_weight": ("sensitive",),
+            "separator": ("items",),
+        }
+        for key, roles in fits.items():
+            if key in self.model_fields_set and self.role not in roles:
+                raise PydanticCustomError(
+                    "role",
+                    "the key {key} is for the role {roles}, but the role here is {role}",
+                    {"key": repr(key), "roles": listed(roles), "role": repr(self.role)},
+                )
+        if self.order == "numeric" and isinstance(self.hierarchy, DateHierarchy):
+            raise PydanticCustomError(
+                "order", "order = 'numeric' does not go with a hierarchy of dates, which have their own"
+            )
+        if self.boundary is not None and self.hierarchy is None:
+            raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
+        if self.role != "items" and isinstance(self.hierarchy, FanoutHierarchy) and self.hierarchy.by == "support":
+            raise PydanticCustomError(
+                "by",
+                "hierarchy.by = 'support' is for the role items; the role here is {role}",
+                {"role": repr(self.role)},
+            )
+        return self
+
+
+class AboutAttribute(SpecTable):
+    """A condition on the values of the sensitive attribute `of`, which may be left out where there is but one."""
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that it is about; `Spec` knows which where it was left out, and says so in what it returns."""
+        of = getattr(self, "of", None)  # a field of each kind, in its place among the others
+        assert isinstance(of, str), "only the specification knows of which attribute"
+        return of
+
+
+class Diversity(AboutAttribute):
+    """At least so many well-represented sensitive values in each class."""
+
+    value: Annotated[Number, Field(ge=1)]
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    of: str | None = None
+    c: Positive | None = None
+
+    @model_validator(mode="after")
+    def _c_with_recursive(self) -> Self:
+        if (self.c is not None) != (self.kind == "recursive"):
+            raise PydanticCustomError("c", "the key 'c' belongs to kind = 'recursive', which cannot do without it")
+        if self.kind != "entropy" and self.value != int(self.value):
+            raise PydanticCustomError("value", "'value' must be a whole number unless kind = 'entropy'")
+        return self
+
+
+class Closeness(AboutAttribute):
+    """The sensitive values of each class distributed nearly as in the whole release."""
+
+    value: Share
+    of: str | None = None
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+
+
+class Bound(AboutAttribute):
+    """A limit on what a class may give away about a sensitive attribute."""
+
+    value: Positive
+    of: str | None = None
+
+
+class Likeness(Bound):
+    """How much more frequent a sensitive value may be in a class than in the whole release, in shares of the latter."""
+
+    kind: Literal["basic", "enhanced"] = "basic"
+
+
+class Presence(SpecTable):
+    """How likely it may be, at least and at most, that someone of the population is in the release."""
+
+    low: Share = 0
+    high: Share
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.low > self.high:
+            raise PydanticCustomError("low", "low = {low} is above high = {high}", {"low": self.low, "high": self.high})
+        return self
+
+
+@dataclass(frozen=True)
+class ModelTraits:
+    """What is declared of a privacy model beside its key: a line for people, and whether methods can promise it.
+
+    What is not promised by any method, the audit judges all the same.
+    """
+
+    line: str
+    promised: bool = True
+
+
+class Privacy(SpecTable):
+    """The promise: a key for each model."""
+
+    k: Annotated[
+        Count | None,
+        ModelTraits(
+            "k-anonymity: each combination of published quasi-identifiers is shared by at least k rows; with"
+            " data.entity, by k people"
+        ),
+    ] = None
+    l: Annotated[  # noqa: E741  the literature's name
+        Count | Diversity | list[Diversity] | None,
+        _either(
+            "a whole number from 1 on, a table with value, kind, of and c, or a list of such tables",
+            lambda value: _is_count(value) or _are_tables(value),
+            Diversity,
+        ),
+        ModelTraits(
+            "l-diversity: l different sensitive values in each class, or as varied as that (entropy, recursive)"
+        ),
+    ] = None
+    p: Annotated[
+        Count | None,
+        ModelTraits("p-sensitivity: at least p different values of every sensitive attribute in each class"),
+    ] = None
+    t: Annotated[
+        Share | Closeness | list[Closeness] | None,
+        _either(
+            "a number from 0 to 1, a table with value, of and distance, or a list of such tables",
+            lambda value: _is_share(value) or _are_tables(value),
+            Closeness,
+        ),
+        ModelTraits(
+            "t-closeness: sensitive values distributed in each class as in the release, within t (equal, ordered,"
+            " hierarchical distance)"
+        ),
+    ] = None
+    m: Annotated[
+        Count | None,
+        ModelTraits(
+            "k^m-anonymity, with k: each combination of 1 to m published items is in at least k baskets, or in none"
+        ),
+    ] = None
+    alpha: Annotated[
+        Positive | Bound | None,
+        _either("a number from 0 to 1, or a table with value and of", _is_number, Bound),
+        ModelTraits("(alpha, k)-anonymity: no sensitive value has more than this share of a class", promised=False),
+    ] = None
+    beta: Annotated[
+        Positive | Likeness | None,
+        _either("a number, or a table with value, of and kind", _is_number, Likeness),
+        ModelTraits(
+            "beta-likeness: no value is much more frequent in a class than in the release (basic, enhanced)",
+            promised=False,
+        ),
+    ] = None
+    delta: Annotated[
+        Positive | Bound | None,
+        _either("a number, or a table with value and of", _is_number, Bound),
+        ModelTraits(
+            "delta-disclosure privacy: the logarithm of that ratio stays below delta, both ways", promised=False
+        ),
+    ] = None
+    k_map: Annotated[
+        Count | None,
+        ModelTraits("k-map: each class fits at least so many people of a population (--population)", promised=False),
+    ] = None
+    presence: Annotated[
+        Presence | None,
+        ModelTraits(
+            "delta-presence: how likely someone of the population is in the release, at least and at most",
+            promised=False,
+        ),
+    ] = None
+
+
+MODELS: dict[str, ModelTraits] = {
+    key: part for key, field in Privacy.model_fields.items() for part in field.metadata if isinstance(part, ModelTraits)
+}
+"""The privacy models by their keys."""
+
+
+class MethodTable(SpecTable):
+    """How to find the release, and what counts as a loss."""
+
+    name: MethodName = "optimal"
+    scheme: Scheme = "level"
+    search: Search = "auto"
+    metric: MetricName = "dm"
+    suppression: Share | None = None
+    keep_suppressed: bool = False
+    levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
+    target: str | None = None
+    partition: Literal["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"] | None = None
+    order: Literal["nearest", "gray", "lexicographic", "hilbert"] = "nearest"
+    max_ring: Count | None = None
+    homogeneous: bool = False
+    paper_diversity: bool = False
+    representation: Representation | None = None
+    effort: Literal["fast", "good", "best"] = "good"
+    relaxed: bool = False
+    ties: Literal["best", "paper"] = "best"
+    max_group: Count = 50_000
+    time_limit: Positive | None = None
+    seed: int | None = None
+
+    @property
+    def traits(self) -> MethodTraits:
+        """What is declared of the method."""
+        return METHODS[self.name]
+
+    @property
+    def suppression_limit(self) -> float:
+        """The share of rows that may be dropped: as given, else the method's own."""
+        return self.traits.suppression if self.suppression is None else self.suppression
+
+    @property
+    def minimized(self) -> str:
+        """The loss that is kept small: methods that decide on groups of rows have one of their own."""
+        return self.traits.minimized(self.metric)
+
+    @property
+    def fixed_seed(self) -> int:
+        """The seed of what is random in a search: as given, else always the same."""
+        return self.seed or 0
+
+    @property
+    def parted(self) -> str:
+        """Into which groups rows are parted before rings are made of them: as given, else as `homogeneous` needs it."""
+        return self.partition or ("lexicographic" if self.homogeneous else "whole")
+
+    @property
+    def shown_as(self) -> Representation:
+        """How groups are published: as given, else as the method has it."""
+        return self.representation or self.traits.representation
+
+    @model_validator(mode="after")
+    def _levels_for_levels(self) -> Self:
+        if ("levels" in self.traits.options) != (self.levels is not None):
+            raise PydanticCustomError(
+                "levels", "the key 'levels' belongs to name = 'levels', which cannot do without it"
+            )
+        return self
+
+
+class FrontierTable(SpecTable):
+    """How to find the whole front of k and loss."""
+
+    algorithm: Literal["exact", "poka"] = "exact"
+    k: Annotated[list[Count], Field(min_length=1)] | None = None
+    points: Literal["release", "nodes"] = "release"
+    depth: Annotated[
+        Literal["average"] | Count,
+        _either('"average" or a whole number from 1 on', lambda value: value == "average" or _is_count(value)),
+    ] = "average"

@@ -1,0 +1,1 @@
+"""Values: hierarchies over them, how they are built, and recodings of them."""

@@ -1,0 +1,168 @@
+"""Recoding: a partition of one attribute's leaves, each block with the label it is published under."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ringfence.arrays import Floats, Ints, Longs
+from ringfence.errors import DataError
+from ringfence.values.builders import quoted
+from ringfence.values.hierarchy import Hierarchy
+
+Label = str | None
+Namer = Callable[[Sequence[int]], Label]
+"""Names a block by its leaves, in rising order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """What each leaf of an attribute is published as.
+
+    `blocks[leaf]` is the smallest leaf of the leaf's block: leaves of one block are published under one label.
+    `nodes[leaf]` is the lowest node that covers that label. With `whole`, the label is the node's own and covers all
+    leaves below it, also those that a boundary keeps out of the block; else it covers the block and nothing else.
+    """
+
+    hierarchy: Hierarchy
+    blocks: Ints
+    nodes: Ints
+    whole: bool
+    name: Namer | None = None
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """For each leaf the label it is published under; None for a missing value that stays missing."""
+        if self.name is None:
+            return tuple(self.hierarchy.labels[node] for node in self.nodes.tolist())
+        members: dict[int, list[int]] = {}
+        for leaf, block in enumerate(self.blocks.tolist()):
+            members.setdefault(block, []).append(leaf)
+        labels = {block: self.name(leaves) for block, leaves in members.items()}
+        if len({*labels.values()}) < len(labels):
+            twice = next(label for label in labels.values() if list(labels.values()).count(label) > 1)
+            raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
+        return tuple(labels[block] for block in self.blocks.tolist())
+
+    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+        """Return for each leaf the sum of some numbers over the leaves that its label covers."""
+        if self.whole:
+            sums = np.concatenate([[0.0], np.cumsum(numbers)])
+            return np.asarray(
+                sums[self.hierarchy.stop[self.nodes]] - sums[self.hierarchy.first[self.nodes]], np.float64
+            )
+        return np.bincount(self.blocks, numbers, minlength=len(self.blocks))[self.blocks].astype(np.float64)
+
+    def spread(self, numbers: Floats) -> Floats:
+        """Return for each leaf how far apart the numbers are that its label covers; NaN is no number, none is 0."""
+        low, high = np.full(len(self.hierarchy.labels), np.inf), np.full(len(self.hierarchy.labels), -np.inf)
+        if self.whole:
+            for node in np.unique(self.nodes).tolist():
+                inside = numbers[self.hierarchy.first[node] : self.hierarchy.stop[node]]
+                low[node] = np.fmin.reduce(inside, initial=np.inf)
+                high[node] = np.fmax.reduce(inside, initial=-np.inf)
+            low, high = low[self.nodes], high[self.nodes]
+        else:
+            np.fmin.at(low, self.blocks, numbers)
+            np.fmax.at(high, self.blocks, numbers)
+            low, high = low[self.blocks], high[self.blocks]
+        return np.where(high > low, high - low, 0.0)
+
+    @property
+    def covered(self) -> Longs:
+        """For each leaf, how many leaves its published label covers."""
+        return self.total(np.ones(len(self.blocks))).astype(np.int64)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every leaf is published as itself."""
+        return bool((self.nodes == np.arange(self.hierarchy.leaves)).all())
+
+
+class Recodings(Protocol):
+    """The recodings of one attribute, each known by its position. There may be more of them later."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int, /) -> Recoding: ...
+
+
+def by_nodes(hierarchy: Hierarchy, nodes: Ints) -> Recoding:
+    """Return the recoding that publishes each leaf under the label of a node; leaves with the same node are a block."""
+    smallest = np.full(len(hierarchy.labels), hierarchy.leaves, np.int32)
+    np.minimum.at(smallest, nodes, np.arange(hierarchy.leaves, dtype=np.int32))
+    return Recoding(hierarchy, smallest[nodes], nodes, whole=True)
+
+
+def at_level(hierarchy: Hierarchy, level: int) -> Recoding:
+    """Return the recoding that takes every leaf to its ancestor at one level: full-domain generalization.
+
+    A leaf shallower than that stays as it is, and none is taken past its boundary (`Hierarchy.levels`).
+
+    >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
+    >>> at_level(work, 1).labels
+    ('health', 'health', 'cook')
+    """
+    return by_nodes(hierarchy, hierarchy.levels[level])
+
+
+def by_blocks(hierarchy: Hierarchy, blocks: Ints, name: Namer) -> Recoding:
+    """Return the recoding that publishes each block under a label that covers the block and nothing else."""
+    nodes = np.arange(hierarchy.leaves, dtype=np.int32)
+    for block in np.flatnonzero(np.bincount(blocks, minlength=hierarchy.leaves) > 1).tolist():
+        members = np.flatnonzero(blocks == block)
+        nodes[members] = hierarchy.common_ancestor(members.tolist())
+    return Recoding(hierarchy, blocks, nodes, whole=False, name=name)
+
+
+def by_labels(hierarchy: Hierarchy, labels: Sequence[Label]) -> Recoding:
+    """Return the recoding that published leaves under these labels, which a plan has kept."""
+    if all(label in hierarchy.node_index for label in labels):
+        return by_nodes(hierarchy, np.array([hierarchy.node_index[label] for label in labels], np.int32))
+    first: dict[Label, int] = {}
+    blocks = np.array([first.setdefault(label, leaf) for leaf, label in enumerate(labels)], np.int32)
+    return by_blocks(hierarchy, blocks, lambda leaves: labels[leaves[0]])
+
+
+def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
+    """Return how blocks are named: by their node where they are one, as a range, else as a set.
+
+    `numbers` are the leaves that are numbers and occur, in their order: a run of them is a range. A missing value
+    in a set is written as null, and a value of that name in quotes.
+
+    >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
+    >>> name = namer(work)
+    >>> name([0, 1]), name([1, 2]), name([0, 1, 2])
+    ('health', '{doctor, cook}', '*')
+    """
+    places = {leaf: place for place, leaf in enumerate(numbers)}
+
+    def name(leaves: Sequence[int]) -> Label:
+        if len(leaves) == 1:
+            return _alone(hierarchy.labels[leaves[0]])
+        node = hierarchy.common_ancestor(leaves)
+        if hierarchy.stop[node] - hierarchy.first[node] == len(leaves):
+            return hierarchy.labels[node]
+        ends = sorted(leaves, key=lambda leaf: places.get(leaf, -1))
+        low, high = ends[0], ends[-1]
+        if low in places and places[high] - places[low] == len(leaves) - 1:
+            return f"[{hierarchy.labels[low]}, {hierarchy.labels[high]}]"
+        return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in leaves) + "}"
+
+    return name
+
+
+def _alone(label: Label) -> Label:
+    """Return a value as it stands, if it can be told from a set: inside one it would be in quotes."""
+    if label is not None and label.startswith("{") and label.endswith("}"):
+        raise DataError(f"the value {label!r} looks like the label of a group of values; rename it")
+    return label
+
+
+def _item(label: Label) -> str:
+    if label is None:
+        return "null"
+    return '"null"' if label == "null" else quoted(label)

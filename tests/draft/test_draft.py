@@ -1,0 +1,745 @@
+"""Drafts: roles and hierarchies that one would expect, and specifications that run, whatever the table."""
+
+import datetime as dt
+import random
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ringfence as rf
+from ringfence.draft.draft import Draft, draft_spec
+from ringfence.draft.guess import guess_data
+from ringfence.draft.hierarchies import MOST_NODES, ladder, nice_widths
+from ringfence.draft.page import key, shown, value
+from ringfence.draft.profile import held, look_at
+from ringfence.draft.words import is_bare_key, meanings_of, words_of
+from ringfence.errors import DataError, RingfenceError, Unsatisfiable
+from ringfence.rows.engine import Engine
+from ringfence.samples import people, write_people
+from ringfence.spec.tables import Data
+
+
+def draft_of(source: Any, data: Data | None = None, name: str | None = None) -> Draft:
+    """The draft for a table, or for a file."""
+    data = data or Data()
+    with Engine(data) as engine:
+        return draft_spec(engine, engine.open(source, data), data, name)
+
+
+def run(draft: Draft, source: Any) -> rf.Release:
+    """The release of a draft as it is; its audit must be ok."""
+    release = rf.anonymize(source, rf.Spec.loads(draft.toml))
+    assert release.audit.ok, release.audit.findings
+    return release
+
+
+def roles(draft: Draft) -> dict[str, str]:
+    """The role of each column."""
+    return {column.name: column.role for column in draft.columns}
+
+
+def hierarchies(draft: Draft) -> dict[str, Any]:
+    """The hierarchy of each quasi-identifier as the TOML states it."""
+    attributes = tomllib.loads(draft.toml)["attributes"]
+    return {name: stated["hierarchy"] for name, stated in attributes.items() if stated["role"] == "quasi"}
+
+
+def prose(draft: Draft) -> str:
+    """The TOML with its comments in one line each."""
+    return draft.toml.replace("\n# ", " ")
+
+
+def shuffled(table: pa.Table, seed: int = 1) -> pa.Table:
+    """The same rows in another order."""
+    order = list(range(table.num_rows))
+    random.Random(seed).shuffle(order)
+    return table.take(order)
+
+
+# Tables as one meets them
+
+
+PEOPLE_ROLES = {
+    "name": "identifier",
+    **dict.fromkeys(
+        ["age", "sex", "origin", "marital_status", "education", "country", "work_class", "occupation"], "quasi"
+    ),
+    "salary": "sensitive",
+    "postcode": "quasi",
+}
+
+
+def test_the_sample_people() -> None:
+    table = people(5000)
+    draft = draft_of(table)
+    assert roles(draft) == PEOPLE_ROLES
+    found = hierarchies(draft)
+    assert found["age"]["intervals"] == [5, 10, 20]
+    assert found["sex"] == "flat"
+    assert found["postcode"] == {"mask": "right"}
+    assert found["country"]["tree"]["Norway"] == ["Norway"]
+    release = run(draft, table)
+    assert release.audit.measured["k"] >= 5
+    assert release.audit.measured["l"] >= 2
+    assert release.metrics["suppressed"] <= 250
+    assert "name" not in release.table.column_names
+
+
+def test_the_figures_are_those_of_the_table() -> None:
+    table = people(800)
+    frame = table.to_pandas()
+    draft = draft_of(table)
+    assert draft.rows == 800
+    for column in draft.columns:
+        counts = frame[column.name].value_counts()
+        assert column.distinct == len(counts)
+        assert column.unique == (counts == 1).sum() / 800
+        assert column.missing == frame[column.name].isna().sum() / 800
+    quasi = [name for name, role in roles(draft).items() if role == "quasi"]
+    assert len(draft.pairs) == len(quasi) * (len(quasi) - 1) // 2
+    for pair in [*draft.pairs, draft.together]:
+        sizes = frame.groupby(list(pair.columns), dropna=False).size()
+        assert (pair.distinct, pair.unique) == (len(sizes), (sizes == 1).sum() / 800)
+    assert [pair.unique for pair in draft.pairs] == sorted((pair.unique for pair in draft.pairs), reverse=True)
+
+
+def test_text_and_types_make_the_same_draft(tmp_path: Path) -> None:
+    write_people(tmp_path, 2000)
+    pq.write_table(people(2000), tmp_path / "people.parquet")
+    text = tmp_path / "people.csv"
+    from_text, from_types = draft_of(text, guess_data(text)), draft_of(tmp_path / "people.parquet")
+    assert from_text == from_types
+    run(from_text, text)
+    run(from_types, tmp_path / "people.parquet")
+
+
+def hospital(rows: int = 400) -> pa.Table:
+    """Stays in a hospital, with types."""
+    draw = random.Random(3)
+    born = [dt.date(1930, 1, 1) + dt.timedelta(draw.randrange(33_000)) for _ in range(rows)]
+    return pa.table(
+        {
+            "PatientID": [f"P{i:05}" for i in range(rows)],
+            "fullName": [f"{draw.choice('ABCDE')}. {draw.choice(['Smith', 'Jones', 'Lee'])}" for _ in range(rows)],
+            "e-mail": [f"p{i}@example.org" for i in range(rows)],
+            "date_of_birth": born,
+            "Admitted": [dt.datetime(2023, 1, 1) + dt.timedelta(hours=draw.randrange(8000)) for _ in range(rows)],
+            "ZIP": [draw.choice([47906, 47907, 47302, 12345]) for _ in range(rows)],
+            "gender": [draw.choice(["F", "M"]) for _ in range(rows)],
+            "ward": [draw.choice("ABC") for _ in range(rows)],
+            "diagnosis": [draw.choice(["flu", "asthma", "diabetes", "fracture"]) for _ in range(rows)],
+            "HIV positive": [draw.random() < 0.02 for _ in range(rows)],
+            "insurance": [draw.choice(["public", "private"]) for _ in range(rows)],
+            "blood pressure": [Decimal(draw.randrange(9000, 18000)) / 100 for _ in range(rows)],
+            "remark": [f"Seen on day {i}, to come again in {i % 7} weeks" for i in range(rows)],
+        }
+    )
+
+
+def test_a_hospital() -> None:
+    table = hospital()
+    draft = draft_of(table)
+    assert roles(draft) == {
+        "PatientID": "identifier",
+        "fullName": "identifier",
+        "e-mail": "identifier",
+        "date_of_birth": "quasi",
+        "Admitted": "quasi",
+        "ZIP": "quasi",
+        "gender": "quasi",
+        "ward": "quasi",
+        "diagnosis": "sensitive",
+        "HIV positive": "sensitive",
+        "insurance": "quasi",
+        "blood pressure": "sensitive",
+        "remark": "identifier",
+    }
+    found = hierarchies(draft)
+    assert found["date_of_birth"] == {"dates": ["month", "year", "decade"]}
+    assert found["Admitted"] == {"dates": ["month", "quarter"]}
+    assert found["ZIP"] == {"mask": "right"}
+    reasons = {column.name: column.reason for column in draft.columns}
+    assert "make it insensitive if not" in reasons["insurance"]
+    privacy = tomllib.loads(draft.toml)["privacy"]
+    assert privacy == {
+        "k": 5,
+        "l": [{"value": 2, "of": "diagnosis"}, {"value": 2, "of": "blood pressure"}],
+    }
+    assert "l-diversity is not asked of HIV positive" in prose(draft)
+    run(draft, table)
+
+
+def test_a_german_file(tmp_path: Path) -> None:
+    draw = random.Random(4)
+    lines = ["Kundennummer;Nachname;Geburtsdatum;Alter;PLZ;Geschlecht;Familienstand;Beruf;Jahreseinkommen;Konfession"]
+    for i in range(300):
+        day = f"{draw.randint(1, 28):02}.{draw.randint(1, 12):02}.{draw.randint(1950, 1999)}"
+        lines.append(
+            f"{10_000 + i};{draw.choice(['Müller', 'Weiß'])};{day};{draw.randint(18, 80)};0{draw.randint(1067, 1099)};"
+            f"{draw.choice('mw')};{draw.choice(['ledig', 'verheiratet', 'geschieden'])};"
+            f"{draw.choice(['Bäcker', 'Lehrer', 'Ärztin'])};{draw.randint(10, 90)}000,50;{draw.choice(['rk', 'ev'])}"
+        )
+    path = tmp_path / "kunden.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="latin-1")
+    data = guess_data(path)
+    assert (data.delimiter, data.encoding) == (";", "latin-1")
+    draft = draft_of(path, data, "kunden.csv")
+    assert roles(draft) == {
+        "Kundennummer": "identifier",
+        "Nachname": "identifier",
+        **dict.fromkeys(["Geburtsdatum", "Alter", "PLZ", "Geschlecht", "Familienstand", "Beruf"], "quasi"),
+        "Jahreseinkommen": "sensitive",
+        "Konfession": "sensitive",
+    }
+    found = hierarchies(draft)
+    assert found["Geburtsdatum"] == {"mask": "left"}
+    assert found["PLZ"] == {"mask": "right"}
+    assert found["Alter"]["intervals"] == [5, 10, 20]
+    spec = rf.Spec.loads(draft.toml)
+    assert spec.data == data.model_copy(update={"source": "kunden.csv"})
+    assert rf.anonymize(None, spec.at(tmp_path)).audit.ok
+
+
+def test_drafts_do_not_depend_on_chance_or_on_the_order_of_rows() -> None:
+    for table in (people(700), hospital(150)):
+        drafts = [draft_of(table), draft_of(table), draft_of(shuffled(table)), draft_of(shuffled(table, 2))]
+        assert all(draft == drafts[0] for draft in drafts)
+
+
+def test_the_toml_explains_itself() -> None:
+    draft = draft_of(people(500), name="people.csv")
+    toml = draft.toml
+    assert toml.startswith("# A draft of people.csv: 500 rows, 11 columns.")
+    assert 'source = "people.csv"' in toml
+    assert "# An age, which others know or can guess." in toml
+    assert "of the rows are alone with theirs" in toml
+    assert "The most identifying pairs" in toml
+    assert max(map(len, toml.splitlines())) <= 120
+    assert {part: tomllib.loads(toml)["method"][part] for part in ("metric", "suppression")} == {
+        "metric": "glm",
+        "suppression": 0.05,
+    }
+    table = str(draft)
+    assert all(column.name in table and column.reason in table for column in draft.columns)
+    assert "age x postcode" in table
+
+
+# Odd tables
+
+
+def test_names_and_values_of_any_kind_make_valid_toml() -> None:
+    names = [
+        "a.b",
+        'qu"ote',
+        "new\nline",
+        "back\\slash",
+        "#",
+        "[x]",
+        "身長",
+        "tab\t",
+        "del\x7f",
+        " ",
+        "=",
+        "'",
+        "é\u2028x",
+    ]
+    values = ['"', "\\", "\n", "\x01", "\x7f", "]", "#", "=", "'", "'''", '"""', "Other", "Rare", "\u2028", "é", ""]
+    draw = random.Random(5)
+    weights = [40, 30, 25, *[1] * (len(values) - 3)]
+    table = pa.table({name: draw.choices(draw.sample(values, len(values)), weights, k=300) for name in names})
+    draft = draft_of(table)
+    assert list(tomllib.loads(draft.toml)["attributes"]) == names
+    assert any("tree" in hierarchy for hierarchy in hierarchies(draft).values())
+    run(draft, table)
+
+
+@pytest.mark.parametrize(
+    "word", ["", "a", "a b", "a.b", 'a"b', "a\nb", "\x00\x1f\x7f\x85", "\\", "\U0001f600", "'", "#"]
+)
+def test_keys_and_values_come_back_from_toml(word: str) -> None:
+    nested = {"x y": [word, 1, 0.5, True], "t": {word: word}}
+    assert tomllib.loads(f"{key(word)} = {value(nested)}") == {word: nested}
+    assert shown(word).isprintable()
+
+
+def test_a_tree_puts_rare_values_together_and_has_labels_of_its_own() -> None:
+    common, few = ["Other"] * 400 + ["Rare"] * 300, ["Other 2", *"abcdefghijkl"]
+    table = pa.table({"colour": common + [value for value in few for _ in range(12)] + ["x", "y", "z"]})
+    draft = draft_of(table)
+    tree = hierarchies(draft)["colour"]["tree"]
+    assert tree["Other"] == ["Other"]
+    assert tree["Rare"] == ["Rare"]
+    assert tree["Other 3"]["Rare 2"] == ["x", "y", "z"]
+    assert set(tree["Other 3"]) == {*few, "Rare 2"}
+    levels = rf.Spec.loads(draft.toml).model_copy()
+    assert run(draft, table).metrics["suppressed"] <= 0.05 * table.num_rows
+    assert levels.attributes["colour"].role == "quasi"
+
+
+def test_columns_that_say_nothing() -> None:
+    table = pa.table(
+        {
+            "nothing": pa.array([None] * 60),
+            "empty": pa.array([None] * 60, pa.string()),
+            "same": ["x"] * 60,
+            "one": [1.5] * 60,
+            "age": [20, 30, 40] * 20,
+        }
+    )
+    draft = draft_of(table)
+    assert roles(draft) == {**dict.fromkeys(["nothing", "empty", "same", "one"], "insensitive"), "age": "quasi"}
+    run(draft, table)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pa.array([None] * 6), ["x"] * 6, [3] * 6, ["flu"] * 3 + ["cold"] * 3, [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]],
+)
+def test_a_lone_column_becomes_the_quasi_identifier(column: Any) -> None:
+    table = pa.table({"illness": column})
+    draft = draft_of(table)
+    assert roles(draft) == {"illness": "quasi"}
+    assert "No column looks like a quasi-identifier" in prose(draft)
+    assert draft.pairs == ()
+    run(draft, table)
+
+
+def test_without_a_sensitive_attribute_only_k_is_asked_for() -> None:
+    draft = draft_of(pa.table({"sex": ["f", "m"] * 20, "age": list(range(20, 60))}))
+    assert tomllib.loads(draft.toml)["privacy"] == {"k": 5}
+
+
+def test_columns_of_unique_values() -> None:
+    table = pa.table({"a": [f"x{i}" for i in range(100)], "b": list(range(100)), "id": list(range(100))})
+    draft = draft_of(table)
+    assert roles(draft) == {"a": "quasi", "b": "identifier", "id": "identifier"}
+    assert "no column looked like one" in draft.columns[0].reason
+    run(draft, table)
+
+
+def test_tiny_tables() -> None:
+    table = pa.table({"age": [31], "illness": ["flu"]})
+    draft = draft_of(table)
+    assert rf.Spec.loads(draft.toml).privacy.k == 2
+    with pytest.raises(Unsatisfiable):
+        run(draft, table)
+    table = pa.table({"age": [31, 32], "illness": ["flu", "cold"]})
+    assert run(draft_of(table), table).table.num_rows == 2
+    table = pa.table({"age": list(range(7)), "illness": list("abcdefg")})
+    assert rf.Spec.loads(draft_of(table).toml).privacy.k == 3
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(DataError, match="no rows"):
+        draft_of(pa.table({"age": pa.array([], pa.int64())}))
+
+
+def test_a_table_without_a_column_to_recode_is_refused() -> None:
+    with pytest.raises(DataError, match="no column could be recoded"):
+        draft_of(pa.table({"tags": [[["a"]], [["b"]]], "hidden": ["*", "x"]}))
+
+
+def test_columns_that_cannot_be_recoded_are_left_out() -> None:
+    table = pa.table(
+        {
+            "tags": [[["a"]], [["b"]]] * 10,
+            "parts": [{"x": 1}, {"x": 2}] * 10,
+            "image": [b"\x00", b"\xff"] * 10,
+            "hidden": ["*", "x"] * 10,
+            "sex": ["f", "m"] * 10,
+        }
+    )
+    draft = draft_of(table)
+    assert roles(draft) == {**dict.fromkeys(["tags", "parts", "image", "hidden"], "identifier"), "sex": "quasi"}
+    run(draft, table)
+
+
+def test_lists_are_drafted_as_baskets(tmp_path: Path) -> None:
+    rows = [["milk", "bread"], ["milk", "wine"], ["bread"], ["milk"]] * 10
+    table = pa.table({"basket": rows, "more": rows})
+    draft = draft_of(table)
+    assert roles(draft) == {"basket": "items", "more": "identifier"}
+    spec = rf.Spec.loads(draft.toml)
+    assert (spec.method.name, spec.privacy.k, spec.privacy.m) == ("itemsets", 5, 2)
+    assert rf.anonymize(table, spec).audit.ok
+    assert "alone in the quasi-identifiers" not in str(draft)
+    mixed = table.drop("more").append_column("sex", pa.array(["f", "m"] * 20))
+    spec = rf.Spec.loads(draft_of(mixed).toml)
+    assert (spec.method.name, spec.privacy.m) == ("optimal", 2)
+    assert rf.anonymize(mixed, spec).audit.ok
+    path = tmp_path / "rows.dat"
+    path.write_text("".join(" ".join(row) + "\n" for row in rows))
+    draft = rf.api.draft(path, tmp_path)
+    (tmp_path / "rows.toml").write_text(draft.toml)
+    assert rf.anonymize(None, rf.Spec.load(tmp_path / "rows.toml")).audit.ok
+
+
+def test_a_file_that_is_damaged_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b\n1,2\n3\n")
+    with pytest.raises(RingfenceError, match="line 3"):
+        draft_of(path)
+
+
+def test_many_columns_stay_within_reach() -> None:
+    draw = random.Random(6)
+    table = pa.table(
+        {f"q{i}": [draw.choice(range(40)) for _ in range(200)] for i in range(24)} | {"age": [30, 40] * 100}
+    )
+    draft = draft_of(table)
+    found = roles(draft)
+    assert list(found.values()).count("quasi") == 15
+    assert found["age"] == "quasi"
+    assert "25 columns look like quasi-identifiers" in prose(draft)
+    census_nodes = run(draft, table).search
+    assert census_nodes is not None
+    assert census_nodes.nodes + census_nodes.pruned <= MOST_NODES
+
+
+def test_twins_are_pointed_out() -> None:
+    table = pa.table({"region": ["n", "s", "e", "w"] * 10, "region_code": [1, 2, 3, 4] * 10})
+    assert "tells the same as region, value for value" in prose(draft_of(table))
+
+
+# Roles
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("firstName", "identifier"),
+        ("IBAN", "identifier"),
+        ("Telefonnummer", "identifier"),
+        ("code postal", "quasi"),
+        ("CODE_POSTAL", "quasi"),
+        ("age_at_diagnosis", "quasi"),
+        ("Sexe", "quasi"),
+        ("estado civil", "quasi"),
+        ("stato_civile", "quasi"),
+        ("país", "quasi"),
+        ("beroep", "quasi"),
+        ("Tätigkeit", "quasi"),
+        ("Hauptdiagnose", "sensitive"),
+        ("job_satisfaction", "sensitive"),
+        ("Nettogehalt", "sensitive"),
+        ("account_balance", "identifier"),
+        ("trade union", "sensitive"),
+        ("salario", "sensitive"),
+        ("maladies", "sensitive"),
+        ("capital losses", "sensitive"),
+        ("country of birth", "quasi"),
+    ],
+)
+def test_names_of_columns_are_understood(name: str, role: str) -> None:
+    assert meanings_of(name)[0].role == role
+
+
+@pytest.mark.parametrize("name", ["average", "x", "stage", "身長", "", "...", "v1", "package"])
+def test_other_names_mean_nothing(name: str) -> None:
+    assert meanings_of(name) == ()
+
+
+def test_whose_keys_there_are() -> None:
+    assert words_of("HHSizeOfXMLFile") == ["hh", "size", "of", "xml", "file"]
+    assert all(map(is_bare_key, ["id", "ID", "PatientNo", "customerid", "user_id", "Patientennummer", "person"]))
+    assert not any(map(is_bare_key, ["hospital_id", "zip", "product number"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("x", [f"someone{i % 40}@example.org" for i in range(200)], "identifier"),
+        ("x", [f"+47 22 33 {i % 50 + 10} 11" for i in range(200)], "identifier"),
+        ("x", [f"DE89 3704 0044 0532 01{i % 50 + 10} 00" for i in range(200)], "identifier"),
+        ("x", [f"{i % 90 + 100}-12-3456" for i in range(200)], "identifier"),
+        ("x", [f"10.0.0.{i % 100}" for i in range(200)], "identifier"),
+        ("phone", ["yes", "no"] * 100, "quasi"),
+        ("account_balance", [i * 1.37 for i in range(200)], "sensitive"),
+        ("hospital_id", [1, 2, 3, 4] * 50, "quasi"),
+        ("patient_id", [1, 2, 3, 4] * 50, "identifier"),
+        ("zip", ["none", "some"] * 100, "quasi"),
+        ("year", [0.5, 1.5] * 100, "quasi"),
+        ("age", ["young", "old", "older", "oldest"] * 50, "quasi"),
+        ("x", [i * 0.37 for i in range(200)], "sensitive"),
+        ("x", [i % 7 for i in range(200)], "quasi"),
+        ("x", [f"{i} words in a longer sentence {i % 60}" for i in range(200)], "identifier"),
+        ("diagnosis_date", [dt.date(2020, 1, 1 + i % 20) for i in range(200)], "quasi"),
+        ("occupation", [f"does this and that number {i}" for i in range(200)], "identifier"),
+        ("seen", [f"{i % 28 + 1:02}/03/2024" for i in range(200)], "quasi"),
+        ("visit_date", [20_240_101 + 7 * i for i in range(200)], "quasi"),
+        ("zip", [i * 400 for i in range(200)], "quasi"),
+        ("spending class", [f"{i % 4 + 1}0000-{i % 4 + 2}0000" for i in range(200)], "sensitive"),
+        ("x", [f"{i % 4 + 1}0000-{i % 4 + 2}0000" for i in range(200)], "quasi"),
+        ("Gehalt", [f"{i + 20}.512,{i % 100:02}" for i in range(200)], "sensitive"),
+        ("latitude", [59 + i / 1000 for i in range(200)], "quasi"),
+        ("flag", [True, False] * 100, "quasi"),
+        ("pregnant", [True, False] * 100, "sensitive"),
+    ],
+)
+def test_values_back_names(name: str, values: list[Any], role: str) -> None:
+    table = pa.table({name: values, "sex": ["f", "m"] * 100})
+    draft = draft_of(table)
+    assert roles(draft)[name] == role
+    run(draft, table)
+
+
+# Hierarchies
+
+
+def interval_rungs(values: list[Any], name: str = "amount of x") -> list[dict[str, Any]]:
+    """The intervals that a column of numbers may get."""
+    table = pa.table({name: values})
+    with Engine(Data()) as engine, held(engine, engine.open(table, Data())) as rows:
+        (column,) = look_at(engine, rows)
+    return [dict(fit.hierarchy) for fit in ladder(column, "amount") if fit.hierarchy]
+
+
+def test_intervals_fit_the_spread() -> None:
+    assert interval_rungs([*range(100)] * 3)[0] == {"intervals": [5, 10, 20]}
+    assert interval_rungs([x / 100 for x in range(100)])[0] == {"intervals": [0.05, 0.1, 0.2]}
+    assert interval_rungs([-x for x in range(1000)])[0] == {"intervals": [50, 100, 200]}
+    assert interval_rungs([1, 2, 3, 4, 5] * 50) == [{"intervals": [2], "from": 1}]
+    assert interval_rungs([7, 7, 7]) == []
+    assert interval_rungs([1, 2, 3] * 500 + [0, 4, 5, 6, 90])[0] == {"intervals": [2]} | {"top": 4}
+    tails = interval_rungs([*range(1000, 2000), *range(0, 1000, 250), *range(3000, 9000, 1000)])[0]
+    assert tails == {"intervals": [50, 100, 200], "bottom": 1000, "top": 2000}
+    assert [rung["intervals"] for rung in interval_rungs([*range(100)])] == [[5, 10, 20], [5, 10], [5]]
+
+
+@given(
+    span=st.decimals(min_value=Decimal("1e-40"), max_value=Decimal("1e40"), allow_nan=False, allow_infinity=False),
+    whole=st.booleans(),
+)
+def test_widths_nest(span: Decimal, whole: bool) -> None:
+    if span == 0:
+        return
+    first, second, third = nice_widths(span, whole=whole)
+    assert second % first == 0
+    assert third % second == 0
+    assert first < second < third
+    assert first >= 2 if whole else Decimal("0.5") <= first / (span / 20) <= 2
+
+
+def test_levels_are_given_up_where_there_are_too_many() -> None:
+    draw = random.Random(7)
+    table = pa.table(
+        {f"age {i}": [draw.randint(0, 99) for _ in range(300)] for i in range(7)}
+        | {"city": draw.choices(["Oslo", "Bergen", *"abcdefghijklmnopqrstuvw"], [90, 60, *[3] * 23], k=300)}
+        | {"zip": [draw.choice(["0150", "0151", "1160", "1163"]) for _ in range(300)]}
+    )
+    draft = draft_of(table)
+    found = hierarchies(draft)
+    assert found["zip"] == {"mask": "right"}
+    assert [len(found[f"age {i}"]["intervals"]) for i in range(7)] != [3] * 7
+    assert "Levels are left out, to keep the number of combinations small" in prose(draft)
+    search = run(draft, table).search
+    assert search is not None
+    assert search.nodes + search.pruned <= MOST_NODES
+
+
+def test_bands_are_put_together_in_their_order() -> None:
+    bands = ["<18", "18-24", "25-34", "5-9", "100+", "35-99"]
+    table = pa.table({"age group": bands * 20})
+    draft = draft_of(table)
+    stated = tomllib.loads(draft.toml)["attributes"]["age group"]
+    assert stated["order"] == ["<18", "5-9", "18-24", "25-34", "35-99", "100+"]
+    assert stated["hierarchy"] == {"fanout": 2}
+    run(draft, table)
+
+
+def test_many_texts_are_grouped_by_the_alphabet() -> None:
+    towns = [f"{a}{b}{c} town" for a in "abcdef" for b in "aeiou" for c in "lmnr"]
+    table = pa.table({"city": towns * 4})
+    draft = draft_of(table)
+    assert hierarchies(draft)["city"] == {"fanout": 5}
+    run(draft, table)
+    odd = pa.table({"city": [f"[{town}]" for town in towns] * 4})
+    assert hierarchies(draft_of(odd))["city"] == "flat"
+    run(draft_of(odd), odd)
+
+
+def test_numbers_among_other_words_are_pointed_out() -> None:
+    table = pa.table({"age": [str(20 + i % 50) for i in range(195)] + ["unknown"] * 5})
+    assert "97.5 % of the values are numbers" in prose(draft_of(table))
+    table = pa.table({"height": [f"1,{i}" for i in range(60, 99)] * 5})
+    assert "Written as 1234.5, numbers could have intervals" in prose(draft_of(table))
+    run(draft_of(table), table)
+
+
+def test_types_that_pandas_has() -> None:
+    frame = pd.DataFrame(
+        {
+            "sex": pd.Categorical(["f", "m", None, "f"] * 10),
+            "age": [20.0, 30.0, float("nan"), 40.0] * 10,
+            "seen": pd.to_datetime(["2020-01-01 10:00", "2021-02-03 00:00", None, "2024-05-06 23:59"] * 10),
+            "born": pd.to_datetime(["2020-01-01", "2021-02-03", "2022-01-01", "2024-05-06"] * 10).tz_localize("UTC"),
+            "limit": [1.0, float("inf"), 2.5, 1e300] * 10,
+        }
+    )
+    run(draft_of(frame), frame)
+
+
+CELLS: dict[str, st.SearchStrategy[Any]] = {
+    "odd": st.sampled_from(
+        ["*", "", " ", "Other", "Rare", "?", "[a, b]", "a*", "\n", '"', "\\", "\x00", "٣", "NaN", "-"]
+    ),
+    "text": st.text(max_size=4),
+    "numbers": st.sampled_from(["1", "01", "1.0", "-3", "+2", ".5", "7.", "1e3", "1e70", " 4 ", "0", "1_0", "10"]),
+    "dates": st.sampled_from(
+        ["2024-01-31", "2024-02-30", "0000-01-01", "2024-01-01T10:00", "2024-01-01 24:00", "1999-12-31"]
+    ),
+    "codes": st.sampled_from(["0150", "0151", "1234", "123", "47906", "A1B2C3"]),
+    "bands": st.sampled_from(["<5", "5-9", "10-14", "15+", "1", "5 - 9"]),
+    "whole": st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5),
+    "floats": st.floats() | st.sampled_from([0.0, -0.0, 0.1, 1e-300, 5.0]),
+    "days": st.dates(),
+    "times": st.datetimes(),
+    "truth": st.booleans(),
+}
+NAMES = st.sampled_from(
+    ["age", "year", "zip", "date", "sex", "city", "income", "diagnosis", "name", "id", "phone", "note", "x", "children"]
+)
+
+
+@st.composite
+def odd_tables(draw: st.DrawFn) -> pa.Table:
+    """Draw a table whose columns hold anything under any name: few rows of many kinds, or many rows."""
+    chance = draw(st.randoms(use_true_random=False))
+    rows = draw(st.integers(1, 12) | st.sampled_from([60, 150]))
+    columns = {}
+    for name in draw(st.lists(NAMES, min_size=1, max_size=5, unique=True)):
+        few = draw(st.lists(CELLS[draw(st.sampled_from(sorted(CELLS)))], min_size=1, max_size=30))
+        weights = [chance.choice([1, 1, 1, 20]) for _ in few]
+        cells = chance.choices(few, weights, k=rows)
+        columns[name] = [None if chance.random() < 0.1 else cell for cell in cells]
+    return pa.table(columns)
+
+
+@given(table=odd_tables())
+def test_any_table_gets_a_draft_that_runs(table: pa.Table) -> None:
+    try:
+        draft = draft_of(table)
+    except DataError:
+        assert all("*" in column.to_pylist() for column in table.columns)
+        return
+    rf.Spec.loads(draft.toml)
+    assert draft == draft_of(shuffled(table))
+    try:
+        run(draft, table)
+    except Unsatisfiable:
+        assert table.num_rows == 1
+
+
+# Text files
+
+
+def written(folder: Path, content: str | bytes, name: str = "data.csv") -> Path:
+    """A file with this content."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
+    rows = [["name", "note", "pay"], ["A", "x", "1"], ["B", f'"a{delimiter}b"', "2"], ["C", '"two\nlines"', "3"]]
+    path = written(tmp_path, "\n".join(delimiter.join(row) for row in rows) + "\n")
+    assert guess_data(path) == (Data() if delimiter == "," else Data(delimiter=delimiter))
+    with Engine(Data()) as engine:
+        assert engine.open(path, guess_data(path)).columns == ("name", "note", "pay")
+
+
+@pytest.mark.parametrize(
+    ("content", "delimiter"),
+    [
+        ("a;b\n1,5;2,5\n3,0;4,5\n", ";"),
+        ("a, b, c\n1, 2, x\n", ", "),
+        ("alone\n1\n2\n", ","),
+        ("a,b\n1\n2\n", ";"),
+        ("text\none, two\nthree\n", ";"),
+        ("a|b;c\n1|2;3\n", ";"),
+        ("", ","),
+        ("a,b", ","),
+    ],
+)
+def test_harder_delimiters(tmp_path: Path, content: str, delimiter: str) -> None:
+    assert guess_data(written(tmp_path, content)).delimiter == delimiter
+
+
+def test_a_tab_separated_file_with_one_column(tmp_path: Path) -> None:
+    assert guess_data(written(tmp_path, "a\n1\n", "data.tsv")).delimiter == "\t"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text", "expected"),
+    [
+        ("utf-8", "name,x\nZoë,1\n", "utf-8"),
+        ("utf-8-sig", "name,x\nZoë,1\n", "utf-8"),
+        ("utf-16", "name,x\nZoë,1\n", "utf-16"),
+        ("latin-1", "name,x\nZoë,1\n", "latin-1"),
+        ("cp1252", "name,x\nZoë – €,1\n", "cp1252"),
+        ("latin-1", "name,x\n" + "plain,1\n" * 200_000 + "Zoë,2\n", "latin-1"),
+        ("utf-8", "name,x\n" + "a" * ((1 << 20) - 8) + "ë,1\n", "utf-8"),
+    ],
+)
+def test_the_encoding_is_found(tmp_path: Path, encoding: str, text: str, expected: str) -> None:
+    path = written(tmp_path, text.encode(encoding))
+    data = guess_data(path)
+    assert data.encoding == expected
+    with Engine(data) as engine:
+        assert engine.open(path, data).columns == ("name", "x")
+
+
+@pytest.mark.parametrize(
+    ("cells", "missing"),
+    [
+        (["1", "2", "NA", "4"], ["NA"]),
+        (["1", "2", "-", "4"], ["-"]),
+        (["1", "2", "?", "4"], ["?"]),
+        (["x", "y", "?", "z"], ["?"]),
+        (["DE", "FR", "NA", "NO"], []),
+        (["x", "y", "-", "z"], []),
+        (["?", "?", "?", "4"], []),
+        (["1", "N/A", "null", "4", "5"], ["N/A", "null"]),
+        (["2024-01-01", "none", "2024-01-02"], ["none"]),
+        (["NA", "NA"], []),
+        (["1", "-999", "3"], []),
+    ],
+)
+def test_words_for_missing_values_are_found(tmp_path: Path, cells: list[str], missing: list[str]) -> None:
+    path = written(tmp_path, "a,b\n" + "".join(f"{cell},k\n" for cell in cells))
+    assert guess_data(path).missing_values == ["", *missing]
+
+
+def test_a_word_that_is_a_value_elsewhere_is_none_for_missing(tmp_path: Path) -> None:
+    path = written(tmp_path, "pay,country\n1,NA\n2,DE\nNA,FR\n3,NO\n")
+    assert guess_data(path).missing_values == [""]
+
+
+def test_files_that_are_no_text(tmp_path: Path) -> None:
+    assert guess_data(tmp_path / "data.parquet") == Data()
+    with pytest.raises(DataError, match="there is no file"):
+        guess_data(tmp_path / "data.csv")
+    with pytest.raises(DataError, match="zero bytes"):
+        guess_data(written(tmp_path, b"a,b\n\x00\x00,1\n"))
+
+
+def test_a_file_with_missing_values_runs(tmp_path: Path) -> None:
+    draw = random.Random(8)
+    rows = [
+        f"{draw.choice(['?', *map(str, range(20, 70))])};{draw.choice('fm')};{draw.randint(1, 9)}" for _ in range(300)
+    ]
+    path = written(tmp_path, "age;sex;score\n" + "\n".join(rows) + "\n")
+    data = guess_data(path)
+    draft = draft_of(path, data, path.name)
+    assert hierarchies(draft)["age"]["intervals"] == [5, 10, 20]
+    spec = rf.Spec.loads(draft.toml).at(tmp_path)
+    assert rf.anonymize(None, spec).audit.ok

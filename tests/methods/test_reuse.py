@@ -1,0 +1,154 @@
+"""Plans that are used again: new rows recoded, what fails suppressed, the result audited."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ringfence as rf
+from ringfence.cli import main
+from ringfence.errors import DataError, SpecError, Unsatisfiable
+from ringfence.plans.recode import GlobalPlan
+from tests.tables import Case, cases, with_parts
+
+SPEC = rf.Spec(
+    attributes={
+        "age": {"role": "quasi", "hierarchy": {"intervals": [10]}},
+        "city": {"role": "quasi", "hierarchy": {"tree": {"East": ["Oslo", "Hamar"], "West": ["Bergen", "Voss"]}}},
+        "ill": {"role": "sensitive"},
+    },
+    privacy={"k": 2},
+    method={"name": "levels", "levels": {"age": 1, "city": 1}, "suppression": 0.5},
+)
+OLD = pa.table(
+    {
+        "age": [31, 32, 38, 41, 45],
+        "city": ["Oslo", "Hamar", "Oslo", "Voss", "Bergen"],
+        "ill": ["flu", "cold", "flu", "flu", "cold"],
+    }
+)
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
+
+
+@pytest.fixture(scope="module")
+def plan() -> GlobalPlan:
+    return rf.anonymize(OLD, SPEC).decision.recoding
+
+
+def test_new_rows_become_what_the_plan_says_and_what_fails_goes(plan: GlobalPlan) -> None:
+    new = pa.table({"age": [32, 31, 45], "city": ["Oslo", "Hamar", "Voss"], "ill": ["a", "b", "c"]})
+    release = rf.apply(plan, new)
+    assert rows_of(release.table) == [("[30, 40)", "East", "a"), ("[30, 40)", "East", "b")]
+    assert release.audit.ok
+    assert release.metrics["suppressed"] == 1
+    assert release.metrics["unknown"] == 0
+
+
+def test_a_value_that_the_plan_does_not_know_is_refused_or_its_rows_go(plan: GlobalPlan) -> None:
+    new = pa.table({"age": [31, 32, 99], "city": ["Oslo", "Oslo", "Oslo"], "ill": ["a", "b", "c"]})
+    with pytest.raises(DataError, match=r"does not know: 'age': 99"):
+        rf.apply(plan, new)
+    release = rf.apply(plan, new, unknown="suppress")
+    assert rows_of(release.table) == [("[30, 40)", "East", "a"), ("[30, 40)", "East", "b")]
+    assert release.metrics["unknown"] == 1
+
+
+def test_a_missing_value_that_the_plan_has_not_met_is_unknown(plan: GlobalPlan) -> None:
+    new = pa.table({"age": [31, 32, None], "city": ["Oslo", "Oslo", "Oslo"], "ill": ["a", "b", "c"]})
+    with pytest.raises(DataError, match=r"'age': None"):
+        rf.apply(plan, new)
+    assert rf.apply(plan, new, unknown="suppress").table.num_rows == 2
+
+
+def test_more_than_the_limit_may_not_go(plan: GlobalPlan) -> None:
+    new = pa.table({"age": [31, 41, 99], "city": ["Oslo", "Voss", "Oslo"], "ill": ["a", "b", "c"]})
+    with pytest.raises(Unsatisfiable, match="3 of 3 rows"):
+        rf.apply(plan, new, unknown="suppress")
+
+
+def test_rows_of_which_the_plan_knows_none_are_refused(plan: GlobalPlan) -> None:
+    with pytest.raises(DataError, match="none of these rows"):
+        rf.apply(plan, pa.table({"age": [1], "city": ["Rome"], "ill": ["a"]}), unknown="suppress")
+
+
+def test_an_unknown_way_with_the_unknown_is_refused(plan: GlobalPlan) -> None:
+    with pytest.raises(SpecError, match="'error', 'suppress'"):
+        rf.apply(plan, OLD, unknown="guess")
+
+
+@given(case=cases(sensitive=1), k=st.integers(1, 4))
+def test_a_plan_applied_to_its_own_rows_gives_its_own_release(case: Case, k: int) -> None:
+    spec = with_parts(case.spec, privacy={"k": k}, method={"metric": "glm", "suppression": 1})
+    try:
+        release = rf.anonymize(case.table, spec)
+    except Unsatisfiable:
+        return
+    again = rf.apply(GlobalPlan.loads(release.plan.dumps()), case.table)
+    assert rows_of(again.table) == rows_of(release.table)
+    assert again.metrics["suppressed"] == release.metrics["suppressed"]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A folder with a hierarchy file, a run made with it, and then without that file."""
+    (tmp_path / "city.csv").write_text("Oslo;East;*\nHamar;East;*\nBergen;West;*\nVoss;West;*\n")
+    attributes = {**SPEC.model_dump(by_alias=True, exclude_unset=True)["attributes"]}
+    attributes["city"] = {"role": "quasi", "hierarchy": {"file": "city.csv"}}
+    spec = with_parts(SPEC, attributes=attributes).at(tmp_path)
+    rf.anonymize(OLD, spec).save(tmp_path / "out", report=False)
+    (tmp_path / "city.csv").unlink()
+    return tmp_path
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str | Path) -> int:
+    monkeypatch.setattr("sys.argv", ["ringfence", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return int(end.value.code or 0)
+
+
+def test_a_saved_plan_needs_nothing_else(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pyarrow.csv.write_csv(OLD, saved / "new.csv")
+    code = run(
+        monkeypatch, "apply", saved / "out/private/plan.json", saved / "new.csv", "-o", saved / "again.csv", "--json"
+    )
+    assert code == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["verdict"]["ok"]
+    assert sorted((saved / "again.csv").read_text().splitlines()) == sorted(
+        (saved / "out/public/release.csv").read_text().splitlines()
+    )
+
+
+def test_where_the_plan_cannot_be_kept_nothing_is_written(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (saved / "new.csv").write_text("age,city,ill\n31,Oslo,a\n41,Voss,b\n")
+    (saved / "again.csv").write_text("before")
+    assert run(monkeypatch, "apply", saved / "out/private/plan.json", saved / "new.csv", "-o", saved / "again.csv") == 1
+    assert "2 of 2 rows" in capsys.readouterr().err
+    assert (saved / "again.csv").read_text() == "before"
+    assert {path.name for path in saved.iterdir()} == {"out", "new.csv", "again.csv"}
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("again.txt", ".csv, .parquet"), ("nowhere/again.csv", "cannot write")],
+    ids=["name", "folder"],
+)
+def test_a_target_that_cannot_be_is_refused(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: str, words: str
+) -> None:
+    pyarrow.csv.write_csv(OLD, saved / "new.csv")
+    assert run(monkeypatch, "apply", saved / "out/private/plan.json", saved / "new.csv", "-o", saved / target) == 2
+    assert words in capsys.readouterr().err
