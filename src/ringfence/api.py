@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ringfence.audit.verdict import Verdict
     from ringfence.draft.draft import Draft
     from ringfence.plans.recode import GlobalPlan
+    from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
 
 TEXT_FILES = (".csv", ".tsv", ".txt")
@@ -114,8 +115,6 @@ def _audited(
     force: bool = False,
 ) -> Release:
     """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
-    from ringfence.audit.verify import verify
-    from ringfence.release.publish import check, proven_by
     from ringfence.rows.engine import Engine
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, like
@@ -128,25 +127,52 @@ def _audited(
         else:
             table, origin, made = _rewrite_in_memory(engine, source, held, spec, decide)
         diary("auditing the release")
-        before = engine.open(original, spec.data) if _needs_original(spec, attacks) else None
+        job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
-        shown = engine.open(table, spec.data, as_it_stands=True)
-        origin = proven_by(replace(origin, labels=labels), made.decision)
-        verdict = verify(engine, shown, spec, before, attacks=attacks, values=values, origin=origin)
-        check(verdict, made.decision, force=force)
-        traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))
+        verdict = job.passed(job.audited(engine.open(table, spec.data, as_it_stands=True), values))
+        sensitive = None if made.sensitive is None else like(source, made.sensitive)
+        return _release(job, table, verdict, diary, original, sensitive)
+
+
+def _job(
+    engine: "Engine",
+    spec: Spec,
+    original: Any,
+    made: Made,
+    origin: "Origin",
+    attacks: tuple[str, ...],
+    force: bool,
+) -> "Job":
+    """Return the job of publishing what was made."""
+    from ringfence.release.job import Job
+
+    return Job(
+        engine,
+        spec,
+        made.decision,
+        made.census,
+        made.baskets,
+        origin,
+        original=engine.open(original, spec.data) if _needs_original(spec, attacks) else None,
+        attacks=attacks,
+        force=force,
+    )
+
+
+def _release(job: "Job", table: Any, verdict: "Verdict", diary: Diary, original: Any, sensitive: Any) -> Release:
+    """Return what came out of a job, with what a later audit of it needs."""
     return Release(
         table,
-        made.decision,
+        job.decision,
         verdict,
-        spec,
-        made.census,
+        job.spec,
+        job.census,
         tuple(diary.lines),
-        made.baskets,
-        original=original if _needs_original(spec, attacks) else None,
-        traced=traced,
-        sensitive=None if made.sensitive is None else like(source, made.sensitive),
-        attacks=attacks,
+        job.baskets,
+        original=None if job.original is None else original,
+        traced=job.people(),
+        sensitive=sensitive,
+        attacks=tuple(job.attacks),
     )
 
 
@@ -265,43 +291,15 @@ def run(
 
     check_available(spec, force=force)
     diary = Diary(listener)
-    source, wanted = _located(None, spec), _named(attacks)
-    beside_original = _needs_original(spec, wanted)
+    source = _located(None, spec)
     with new_version(Path(folder)) as version, Engine(spec.data, scratch=version.scratch) as engine:
-        made, origin, published = _made(engine, source, spec, searcher(spec, diary))
+        made, origin, rows = _made(engine, source, spec, searcher(spec, diary))
         diary("writing and auditing the release")
-        path, verdict = publish(
-            engine,
-            published,
-            made.decision,
-            spec,
-            made.census,
-            version,
-            file_format=_format_of(source, spec),
-            original=engine.open(source, spec.data) if beside_original else None,
-            attacks=wanted,
-            origin=origin,
-            force=force,
-            log=diary.lines,
-            report=report,
-            plots=plots,
-            baskets=made.baskets,
-            sensitive=None if made.sensitive is None else engine.hold(made.sensitive),
-        )
-        traced = None if origin.marked is None or not whose(spec) else engine.fetch(origin.marked.drop(*marks(spec)))
-    return Release(
-        path,
-        made.decision,
-        verdict,
-        spec,
-        made.census,
-        tuple(diary.lines),
-        made.baskets,
-        original=source if beside_original else None,
-        traced=traced,
-        sensitive=None if made.sensitive is None else beside(path),
-        attacks=wanted,
-    )
+        job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), log=diary.lines)
+        values = None if made.sensitive is None else engine.hold(made.sensitive)
+        form = _format_of(source, spec)
+        path, verdict = publish(job, rows, version, file_format=form, report=report, plots=plots, sensitive=values)
+        return _release(job, path, verdict, diary, source, None if made.sensitive is None else beside(path))
 
 
 def _format_of(source: Path, spec: Spec) -> str:
@@ -322,16 +320,7 @@ def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str 
 
     release = apply(plan, source, unknown=unknown)
     with Engine(release.spec.data) as engine:
-        data = release.spec.data
-        write_audited(
-            engine,
-            engine.hold(as_arrow(release.table)),
-            release.decision,
-            release.spec,
-            target,
-            original=None if release.original is None else engine.open(release.original, data),
-            traced=None if release.traced is None else engine.hold(release.traced),
-        )
+        write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
     return replace(release, table=target)
 
 

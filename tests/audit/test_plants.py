@@ -20,7 +20,7 @@ import pytest
 import ringfence as rf
 from ringfence.census import baskets, census
 from ringfence.release import publish
-from ringfence.release.publish import AuditFailed
+from ringfence.release.job import AuditFailed
 from ringfence.spec import Spec
 from ringfence.values import builders
 from ringfence.values.builders import Domain

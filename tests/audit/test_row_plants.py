@@ -13,7 +13,7 @@ import pytest
 
 import ringfence as rf
 from ringfence import api
-from ringfence.release.publish import AuditFailed
+from ringfence.release.job import AuditFailed
 from ringfence.rows import same_value, sources, steps
 from ringfence.rows.engine import Engine
 

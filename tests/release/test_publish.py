@@ -441,7 +441,7 @@ def test_a_release_that_fails_its_audit_changes_nothing(folder: Path, monkeypatc
         return replace(verify(*arguments, **named), ok=False, findings=(Finding("k", "planted", 1, {}),))
 
     before = contents(folder)
-    monkeypatch.setattr("ringfence.release.publish.verify", refuse)
+    monkeypatch.setattr("ringfence.release.job.verify", refuse)
     with pytest.raises(RingfenceError, match="planted"):
         api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before
@@ -452,7 +452,7 @@ def test_a_run_that_is_interrupted_changes_nothing(folder: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     before = contents(folder)
-    monkeypatch.setattr("ringfence.release.publish.verify", interrupt)
+    monkeypatch.setattr("ringfence.release.job.verify", interrupt)
     with pytest.raises(KeyboardInterrupt):
         api.run(spec_with(folder, privacy={"k": 3}), folder / "out", report=False)
     assert contents(folder) == before

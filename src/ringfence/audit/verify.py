@@ -119,7 +119,7 @@ def verify(
     if not has_rings(spec):
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
-        evidence.notes += gap_notes(released, spec.privacy.k or 1) if quasi else []
+        evidence.notes += gap_notes(released, spec.k) if quasi else []
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:
@@ -221,7 +221,7 @@ def _judge_original(
     if linked is not None and matches is not None and has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
         for wanted in spec.diversities() if spec.method.paper_diversity else ():
-            evidence.add(judge_posteriors(matches, linked, released, wanted.of or "", int(wanted.value)))
+            evidence.add(judge_posteriors(matches, linked, released, wanted.attribute, int(wanted.value)))
         evidence.notes.append(DRAW)
     evidence.add(found, measured)
     if matches is not None and corrupted:
@@ -253,7 +253,7 @@ def _judge_people(
     """
     if spec.data.entity is None:
         return None
-    k, entity = spec.privacy.k or 1, spec.data.entity
+    k, entity = spec.k, spec.data.entity
     evidence.measured["k_rows"] = evidence.measured.pop("k")
     if spec.pseudonym is not None:
         return _judge_records(evidence, engine, rows, traced, released, spec)
@@ -284,11 +284,11 @@ def _judge_records(
     spec: Spec,
 ) -> Records:
     """Judge k by people all of whose rows stay together under a pseudonym."""
-    records, entity = read_records(engine, rows, spec), spec.pseudonym or ""
+    records, entity = read_records(engine, rows, spec), spec.entity
     evidence.findings = [finding for finding in evidence.findings if finding.rule != "k"]  # fewer rows, fewer people
     fewest = int(records.sharing.min()) if len(records.sharing) else 0
     evidence.add(
-        records.findings(released, spec.privacy.k or 1, entity),
+        records.findings(released, spec.k, entity),
         {"k": fewest, "people": len(records.sharing)},
     )
     if traced is None:
@@ -313,19 +313,19 @@ def _risk(
     rows, people = released.sizes, None if fits is None else fits.people
     if isinstance(crowd, Records):
         alone = np.arange(len(crowd.sharing))
-        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.privacy.k or 1, members=(alone, alone))
+        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.k, members=(alone, alone))
     if spec.data.entity is not None:
         if crowd is None or crowd.pairs is None:
             return None
         firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
-        return measure_risk(crowd.least, crowd.least, firsts, spec.privacy.k or 1, members=crowd.pairs[:2])
+        return measure_risk(crowd.least, crowd.least, firsts, spec.k, members=crowd.pairs[:2])
     if not has_rings(spec):
         firsts = [Column(each.name, each.labels, each.codes[released.firsts]) for each in released.quasi]
-        return measure_risk(rows, rows, firsts, spec.privacy.k or 1, population=people, population_size=size)
+        return measure_risk(rows, rows, firsts, spec.k, population=people, population_size=size)
     if matches is None:
         return None
     widths = matches.widths[: len(rows)]
-    return measure_risk(rows, widths, [], spec.privacy.k or 1, population=people, population_size=size)
+    return measure_risk(rows, widths, [], spec.k, population=people, population_size=size)
 
 
 def _population_size(engine: Engine, spec: Spec, tables: Iterable[ibis.Table], fits: Fits | None) -> float | None:
@@ -358,7 +358,7 @@ def _judge_baskets(
     A tree that was made from the items of the original can be made again from the original, if all of its rows took
     part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
-    name, alone, baskets = spec.items or "", not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
+    name, alone, baskets = spec.item_column, not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
     tree = stated_tree(name, spec)
     found: list[Finding] = []
     measured: dict[str, int] = {}
@@ -370,7 +370,7 @@ def _judge_baskets(
         bought = fetch_baskets(engine, gather(engine, original, spec, shown), spec)
         tree = item_tree(bought, spec)
         found, measured = trace_baskets(baskets, bought, tree, spec)
-    judged = judge_baskets(baskets, tree, spec.privacy.k or 1, m, name)
+    judged = judge_baskets(baskets, tree, spec.k, m, name)
     measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 

@@ -232,7 +232,7 @@ def _refuse_changing(spec: Spec, codes: Mapping[str, Ints], entity: str) -> None
     Different values are then those of different people, as l and p mean it; else one person's rows could have them all.
     """
     looked_at = spec.of_role("sensitive") if spec.privacy.p is not None else []
-    for name in dict.fromkeys([*looked_at, *(part.of or "" for part in spec.diversities())]):
+    for name in dict.fromkeys([*looked_at, *(part.attribute for part in spec.diversities())]):
         values = np.unique(np.stack([codes[entity], codes[name]]), axis=1)[0]
         several = int((np.bincount(values) > 1).sum())
         if several:

@@ -9,22 +9,19 @@ How they take their place in one step: `folder`.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import ibis
 
-from ringfence.audit.trace.rows import Origin, same_rows
+from ringfence.audit.trace.rows import same_rows
 from ringfence.audit.verdict import Finding, Verdict
-from ringfence.audit.verify import verify
-from ringfence.census.baskets import Baskets
-from ringfence.census.census import Census
-from ringfence.errors import EngineError, RingfenceError, SpecError
+from ringfence.errors import EngineError, SpecError
 from ringfence.plans.items import refuse_torn
 from ringfence.plans.typed import typed_rows
 from ringfence.release.folder import Version
+from ringfence.release.job import AuditFailed, Job
 from ringfence.release.manifest import MANIFEST, TYPED, beside, build_manifest, wrong_typed
 from ringfence.rows.basket_rows import LINES, as_text
 from ringfence.rows.engine import Engine, as_released
@@ -36,94 +33,75 @@ from ringfence.values.builders import self_contained
 FORMATS = ("csv", "parquet", "dat", "spmf")
 
 
-class AuditFailed(RingfenceError):
-    """A release of our own making did not pass the audit: a bug in Ringfence. Nothing was written."""
-
-
-def check(verdict: Verdict, decision: Decision, *, force: bool = False) -> Verdict:
-    """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""
-    expected = decision.metrics["rows"] + (decision.metrics["suppressed"] if decision.plan.masked else 0)
-    if verdict.measured["rows"] != expected:
-        raise AuditFailed(
-            f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing was"
-            " written; unless you changed it, please report this"
-        )
-    if not verdict.ok and not force:
-        raise AuditFailed(
-            "this release did not pass its audit, so nothing was written; unless you changed it, please report this:"
-            f" {[*(finding.message for finding in verdict.findings), *verdict.unjudged][0]}"
-        )
-    return verdict
-
-
-def proven_by(origin: Origin, decision: Decision) -> Origin:
-    """Return what is known of rows with how many of them were decided to go: none where they stay masked."""
-    gone = 0 if decision.plan.masked else decision.metrics["suppressed"]
-    return replace(origin, suppressed=int(gone + decision.metrics.get("unknown", 0)))
-
-
 def publish(
-    engine: Engine,
+    job: Job,
     rows: ibis.Table,
-    decision: Decision,
-    spec: Spec,
-    census: Census,
     version: Version,
     *,
     file_format: str,
-    original: ibis.Table | None = None,
-    traced: ibis.Table | None = None,
-    origin: Origin | None = None,
-    attacks: Sequence[str] = (),
-    force: bool = False,
-    log: Sequence[str],
     report: bool,
     plots: bool,
-    baskets: Baskets | None = None,
     sensitive: ibis.Table | None = None,
 ) -> tuple[Path, Verdict]:
     """Write a release and all that goes with it, audit the file, and make it what the folder of `version` shows.
 
-    Returns the release's path and the audit. Whatever fails before that leaves an earlier release as it was. `original`
-    is for releases that cannot be audited without it, and for `attacks` to be carried out; `traced` are the rows with
-    whose they are, where k counts people; `sensitive` is the second table of those that are two.
+    Returns the release's path and the audit. Whatever fails before that leaves an earlier release as it was.
+    `sensitive` is the second table of those that are two.
     """
     try:
         release = version.public / f"release.{file_format}"
-        _refuse_unreadable(rows, decision, spec, file_format)
-        engine.write(as_text(rows, spec, file_format), release, spec.data)
-        values = None
-        if sensitive is not None:
-            engine.write(sensitive, beside(release), spec.data)
-            values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
-        written = engine.open(release, as_released(spec.data), as_it_stands=True)
-        known = None if origin is None else proven_by(origin, decision)
-        verdict = verify(engine, written, spec, original, attacks=attacks, values=values, traced=traced, origin=known)
-        if origin is None or origin.marked is not None:  # else the file itself was proven
-            verdict = verdict.with_findings([*_unlike(engine, written, rows, spec, file_format)])
-        check(verdict, decision, force=force)
-        if file_format == "parquet":
-            _write_typed(engine, release, spec)
-        manifest = build_manifest(release, decision, spec, verdict, census.incomplete)
+        verdict = _write_release(job, rows, release, sensitive)
+        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete)
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
-        private = version.private
-        (private / "audit.json").write_bytes(_as_json(verdict.as_dict()))
-        decision.plan.save(private / "plan.json")
-        if decision.basket is not None and decision.basket.plan is not decision.plan:
-            decision.basket.plan.save(private / "items.json")
-        _portable(spec).dump(private / "spec.toml")
+        _write_private(job, version.private, verdict)
         if report or plots:
-            from ringfence.report.build import build_report
-
-            page = build_report(census, decision, verdict, spec, incomplete=census.incomplete, baskets=baskets)
-            page.save(private / "report.html")
-            if plots:
-                page.save_plots(private / "plots")
-        (private / "log.txt").write_text("".join(f"{line}\n" for line in log), encoding="utf-8")
+            _write_report(job, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
     version.publish()
     return version.folder / "public" / release.name, verdict
+
+
+def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Table | None) -> Verdict:
+    """Write the rows, and what is published beside them; read them back, and refuse what does not pass its audit."""
+    engine, spec, file_format = job.engine, job.spec, release.suffix[1:]
+    _refuse_unreadable(rows, job.decision, spec, file_format)
+    engine.write(as_text(rows, spec, file_format), release, spec.data)
+    values = None
+    if sensitive is not None:
+        engine.write(sensitive, beside(release), spec.data)
+        values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
+    written = engine.open(release, as_released(spec.data), as_it_stands=True)
+    verdict = job.audited(written, values)
+    if not job.is_proven:
+        verdict = verdict.with_findings([*_unlike(engine, written, rows, spec, file_format)])
+    job.passed(verdict)
+    if file_format == "parquet":
+        _write_typed(engine, release, spec)
+    return verdict
+
+
+def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
+    """Write what may show values of the original: the verdict, the plans, the specification and the log."""
+    (folder / "audit.json").write_bytes(_as_json(verdict.as_dict()))
+    plan, basket = job.decision.plan, job.decision.basket
+    plan.save(folder / "plan.json")
+    if basket is not None and basket.plan is not plan:
+        basket.plan.save(folder / "items.json")
+    _portable(job.spec).dump(folder / "spec.toml")
+    (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.log), encoding="utf-8")
+
+
+def _write_report(job: Job, folder: Path, verdict: Verdict, plots: bool) -> None:
+    """Write the page for the people who answer for the release, and its charts if they are wanted."""
+    from ringfence.report.build import build_report
+
+    page = build_report(
+        job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets
+    )
+    page.save(folder / "report.html")
+    if plots:
+        page.save_plots(folder / "plots")
 
 
 def _unlike(engine: Engine, written: ibis.Table, rows: ibis.Table, spec: Spec, file_format: str) -> Iterator[Finding]:
@@ -157,26 +135,16 @@ def _refuse_unreadable(rows: ibis.Table, decision: Decision, spec: Spec, file_fo
         refuse_torn(plan, plan.items.labels, separator)
 
 
-def write_audited(
-    engine: Engine,
-    rows: ibis.Table,
-    decision: Decision,
-    spec: Spec,
-    target: Path,
-    *,
-    original: ibis.Table | None = None,
-    traced: ibis.Table | None = None,
-) -> None:
+def write_audited(job: Job, rows: ibis.Table, target: Path) -> None:
     """Write a release into one file, which takes its place when it has been read back and has passed its audit."""
     if target.suffix.lower() not in (".csv", ".parquet"):
         raise SpecError(f"cannot tell what to write by the name {str(target)!r}; allowed: .csv, .parquet")
     try:
         with staging(target.parent) as folder:
             staged = folder / f"release{target.suffix.lower()}"
-            engine.write(rows, staged, spec.data)
-            written = engine.open(staged, as_released(spec.data), as_it_stands=True)
-            verdict = verify(engine, written, spec, original, traced=traced)
-            check(verdict.with_findings([*same_rows(engine, written, rows)]), decision)
+            job.engine.write(rows, staged, job.spec.data)
+            written = job.engine.open(staged, as_released(job.spec.data), as_it_stands=True)
+            job.passed(job.audited(written).with_findings([*same_rows(job.engine, written, rows)]))
             put(staged, target)
     except OSError as error:
         raise EngineError(f"cannot write {str(target)!r}: {error.strerror or error}") from error

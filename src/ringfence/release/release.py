@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
     from ringfence.plans.items import ItemExplanation, ItemPlan
+    from ringfence.release.job import Job
     from ringfence.report.build import Report
+    from ringfence.rows.engine import Engine
     from ringfence.search.decision import Decision, Plan
     from ringfence.search.groups.boundaries import Explanation
     from ringfence.search.progress import SearchResult
@@ -132,23 +134,31 @@ class Release:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
 
             path, _ = publish(
-                engine,
+                self.job(engine),
                 opened(self.table),
-                self.decision,
-                self.spec,
-                self.census,
                 version,
                 file_format=file_format,
-                original=None if self.original is None else engine.open(self.original, self.spec.data),
-                traced=None if self.traced is None else engine.hold(self.traced),
-                attacks=self.attacks,
-                log=self.log,
                 report=report,
                 plots=plots,
-                baskets=self.baskets,
                 sensitive=opened(self.sensitive),
             )
         return path
+
+    def job(self, engine: "Engine") -> "Job":
+        """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
+        from ringfence.release.job import Job
+
+        return Job(
+            engine,
+            self.spec,
+            self.decision,
+            self.census,
+            self.baskets,
+            original=None if self.original is None else engine.open(self.original, self.spec.data),
+            traced=None if self.traced is None else engine.hold(self.traced),
+            attacks=self.attacks,
+            log=self.log,
+        )
 
     def _headline(self) -> str:
         return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"

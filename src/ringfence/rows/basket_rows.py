@@ -73,7 +73,7 @@ def fetch_baskets(engine: Engine, rows: ibis.Table, spec: Spec) -> pa.ListArray:
 
 def as_baskets(column: pa.ChunkedArray, spec: Spec) -> pa.ListArray:
     """Return baskets as lists of text."""
-    name = spec.items or ""
+    name = spec.item_column
     lists = item_lists(column, spec.attributes[name].separator, name)
     return pa.ListArray.from_arrays(lists.offsets, lists.values.cast(pa.string()))
 

@@ -140,7 +140,7 @@ def corruption(at_hand: AtHand) -> Iterator[Attack]:
     Rows of a class are all alike, so of k at least k less those that are known are left; rings do not promise that.
     """
     if at_hand.matches is not None:
-        known, k = max(at_hand.corrupted, 1), at_hand.spec.privacy.k or 1
+        known, k = max(at_hand.corrupted, 1), at_hand.spec.k
         after = corrupt(at_hand.matches, known, at_hand.seed)
         how = (
             f"knowing whose {some(known, 'other row')} {'is' if known == 1 else 'are'}{' (seeded)' * (not after.exact)}"
@@ -165,7 +165,7 @@ def items(baskets: Sequence[Sequence[str | None]], spec: Spec, fewest: int, seed
     Who knows an item knows its label. `fewest` baskets hold the rarest combination of up to m labels, as the audit has
     counted: that is the one who fares worst.
     """
-    m, rng = spec.privacy.m or 1, np.random.default_rng(seed)
+    m, rng = spec.m, np.random.default_rng(seed)
     full = sorted((labels for labels in map(_in_order, baskets) if labels), key=_as_text)  # whatever their order was
     holders: dict[str | None, set[int]] = {}
     for number, basket in enumerate(full):
@@ -178,7 +178,7 @@ def items(baskets: Sequence[Sequence[str | None]], spec: Spec, fewest: int, seed
         right.append(1 / len(set.intersection(*(holders[labels[place]] for place in known))))
     how = f"knowing up to {some(m, 'item')} ({some(len(right), 'basket')} drawn, seeded)"
     mean, worst = (float(np.mean(right)), 1 / fewest) if right else (0.0, 0.0)
-    return Attack("items", how, mean, worst, 1 / (spec.privacy.k or 1), 1 / max(len(baskets), 1))
+    return Attack("items", how, mean, worst, 1 / spec.k, 1 / max(len(baskets), 1))
 
 
 def _in_order(basket: Sequence[str | None]) -> list[str | None]:

@@ -209,7 +209,7 @@ def least_values(spec: Spec, name: str) -> int:
 
 def _merged_for(at_hand: AtHand) -> list[tuple[int, Longs]]:
     """Return classes of several parts that are large enough for k, each with its parts, which are in no other class."""
-    graph, k = at_hand.linked.graph, at_hand.spec.privacy.k or 1
+    graph, k = at_hand.linked.graph, at_hand.spec.k
     owners = np.bincount(graph.right, minlength=len(graph.original))
     small = (owners[graph.right] != 1) | (graph.original[graph.right] < k)
     classes = len(at_hand.released.sizes)

@@ -53,14 +53,14 @@ class Judgement:
 
 def judge(released: Released, spec: Spec) -> Iterator[Judgement]:
     """Judge a release that has rows by every model that the specification asks for; k is measured in any case."""
-    yield _k(released, spec.privacy.k or 1)
+    yield _k(released, spec.k)
     for key, wanted in diversity_keys(spec):
         yield _l(released, wanted, key)
     if spec.privacy.p is not None:
         yield _p(released, spec.privacy.p, spec.of_role("sensitive"))
     closenesses = spec.closenesses()
     for key, near in zip(
-        _keys("t", [(part.of or "", part.distance) for part in closenesses]), closenesses, strict=True
+        _keys("t", [(part.attribute, part.distance) for part in closenesses]), closenesses, strict=True
     ):
         yield _t(released, near, key, spec)
     for key, bound in spec.bounds().items():
@@ -88,7 +88,7 @@ def _keys(letter: str, names: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _diversity_names(wanted: Diversity) -> tuple[str, ...]:
-    return (wanted.of or "", wanted.kind, *([] if wanted.c is None else [f"{wanted.c:g}"]))
+    return (wanted.attribute, wanted.kind, *([] if wanted.c is None else [f"{wanted.c:g}"]))
 
 
 def _k(released: Released, k: int) -> Judgement:
@@ -98,7 +98,7 @@ def _k(released: Released, k: int) -> Judgement:
 
 
 def _l(released: Released, wanted: Diversity, key: str) -> Judgement:
-    name = wanted.of or ""
+    name = wanted.attribute
     cells = released.cells_of[name]
     scores: Longs | Floats
     match wanted.kind:
@@ -128,7 +128,7 @@ def _p(released: Released, p: int, names: Sequence[str]) -> Judgement:
 
 
 def _t(released: Released, wanted: Closeness, key: str, spec: Spec) -> Judgement:
-    column = released.sensitive[wanted.of or ""]
+    column = released.sensitive[wanted.attribute]
     count = len(column.labels)
     match wanted.distance:
         case "equal":
@@ -176,7 +176,7 @@ def _ranks(column: Column, spec: Spec) -> Longs:
 
 
 def _alpha(released: Released, bound: Bound) -> Judgement:
-    scores = likeness.most_common(released.cells_of[bound.of or ""])
+    scores = likeness.most_common(released.cells_of[bound.attribute])
     worst = int(scores.argmax())
     what = (
         f"where one value of {bound.of!r} has more than alpha = {bound.value:g} of the rows, the most {scores[worst]:g}"
@@ -185,7 +185,7 @@ def _alpha(released: Released, bound: Bound) -> Judgement:
 
 
 def _beta(released: Released, bound: Bound) -> Judgement:
-    cells, values = released.cells_of[bound.of or ""], len(released.sensitive[bound.of or ""].labels)
+    cells, values = released.cells_of[bound.attribute], len(released.sensitive[bound.attribute].labels)
     scores = likeness.gain(cells, values)
     enhanced = isinstance(bound, Likeness) and bound.kind == "enhanced"
     fails = likeness.beyond(cells, values, bound.value) if enhanced else scores > bound.value + TOLERANCE
@@ -199,7 +199,7 @@ def _beta(released: Released, bound: Bound) -> Judgement:
 
 
 def _delta(released: Released, bound: Bound) -> Judgement:
-    scores = likeness.disclosure(released.cells_of[bound.of or ""], len(released.sensitive[bound.of or ""].labels))
+    scores = likeness.disclosure(released.cells_of[bound.attribute], len(released.sensitive[bound.attribute].labels))
     worst = int(scores.argmax())
     what = (
         f"where the share of a value of {bound.of!r} is farther from its share of the release than delta ="

@@ -86,8 +86,8 @@ def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
 def needed(spec: Spec) -> list[str]:
     """Return the sensitive attributes that the models look at."""
     names = spec.of_role("sensitive") if spec.privacy.p is not None else []
-    names += [part.of or "" for part in spec.diversities()] + [part.of or "" for part in spec.closenesses()]
-    names += [bound.of or "" for bound in spec.bounds().values()]
+    names += [part.attribute for part in spec.diversities()] + [part.attribute for part in spec.closenesses()]
+    names += [bound.attribute for bound in spec.bounds().values()]
     return list(dict.fromkeys(names))
 
 

@@ -51,7 +51,7 @@ def verify_anatomy(
         raise DataError(
             f"two tables can be judged by one distinct l-diversity; the specification asks for {len(asked)}"
         )
-    least, sensitive = int(asked[0].value), asked[0].of or ""
+    least, sensitive = int(asked[0].value), asked[0].attribute
     _require(people, [*spec.of_role("quasi"), BUCKET], "the table of people")
     _require(values, [BUCKET, sensitive, COUNT], "the table of values")
     counted = engine.count(people, [BUCKET])

@@ -25,7 +25,7 @@ def item_tree(original: pa.ListArray, spec: Spec) -> Tree:
     """Return the item tree as it is for the items of an original."""
     encoded = original.values.dictionary_encode()
     counts = np.bincount(encoded.indices.to_numpy(), minlength=len(encoded.dictionary))
-    return tree_over(spec.items or "", spec, encoded.dictionary.to_pylist(), counts.tolist())[0]
+    return tree_over(spec.item_column, spec, encoded.dictionary.to_pylist(), counts.tolist())[0]
 
 
 def trace_baskets(
@@ -35,7 +35,7 @@ def trace_baskets(
 
     Labels that are no node of the tree hold nothing: that they are there is found elsewhere.
     """
-    name, label_of = spec.items or "", _labels(published, original, tree, spec)
+    name, label_of = spec.item_column, _labels(published, original, tree, spec)
     unlabelled = sorted(item for item, label in label_of.items() if label is None)
     wanted = Counter(_wanted(original, label_of))
     there = Counter(tuple(sorted({*basket})) for basket in published.to_pylist())
@@ -47,7 +47,7 @@ def _labels(published: pa.ListArray, original: pa.ListArray, tree: Tree, spec: S
     """Return the label of each item: of those that are published, the lowest on its way up."""
     shown = {label for basket in published.to_pylist() for label in basket}
     items = original.values.unique().to_pylist()
-    _, leaves = tree_over(spec.items or "", spec, items, [1] * len(items), tree)
+    _, leaves = tree_over(spec.item_column, spec, items, [1] * len(items), tree)
     return {
         item: next((label for label in tree.paths[leaf] if label in shown), None)
         for item, leaf in zip(items, leaves.tolist(), strict=True)
@@ -60,7 +60,7 @@ def trace_pairs(published: pa.ListArray, original: pa.ListArray, spec: Spec) -> 
     there = (tuple(sorted({*basket})) for basket in published.to_pylist())
     pairs = zip(there, _wanted(original, label_of), strict=True)
     wrong = Counter(found for found, wanted in pairs if found != wanted)
-    yield from _findings(Counter(), wrong, (), spec.items or "") if wrong else ()
+    yield from _findings(Counter(), wrong, (), spec.item_column) if wrong else ()
 
 
 def _wanted(original: pa.ListArray, label_of: dict[str, str | None]) -> Iterator[Published]:

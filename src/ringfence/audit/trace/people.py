@@ -90,7 +90,7 @@ class Crowd:
 
 def require_people(original: ibis.Table, engine: Engine, spec: Spec) -> ibis.Table:
     """Return the rows of an original that were to be published; refuse one that does not say whose they are."""
-    entity = spec.data.entity or ""
+    entity = spec.entity
     if entity not in original.columns:
         raise DataError(
             f"the original has no column {entity!r}{suggestion(entity, original.columns)}, the data.entity, without"
@@ -109,8 +109,8 @@ def require_people(original: ibis.Table, engine: Engine, spec: Spec) -> ibis.Tab
 def changing_values(engine: Engine, original: ibis.Table, spec: Spec) -> Iterator[str]:
     """Say of which attributes people have several values, so that l and p may hold by the rows of one person alone."""
     names = spec.of_role("sensitive") if spec.privacy.p is not None else []
-    entity = spec.data.entity or ""
-    for name in dict.fromkeys([*names, *(part.of or "" for part in spec.diversities())]):
+    entity = spec.entity
+    for name in dict.fromkeys([*names, *(part.attribute for part in spec.diversities())]):
         if name not in original.columns:
             yield f"whether people have several values of {name!r} cannot be seen: the original does not have it"
             continue
@@ -128,7 +128,7 @@ def told_crowd(engine: Engine, traced: ibis.Table, released: Released, spec: Spe
 
     That each of its rows is the person's whose it says is judged elsewhere, against the original.
     """
-    entity, sensitive = spec.data.entity or "", [*released.sensitive]
+    entity, sensitive = spec.entity, [*released.sensitive]
     quasi = [column.name for column in released.quasi]
     counted = engine.count(traced, list(dict.fromkeys([*quasi, *sensitive, entity])))
     told = read_released(counted, ROWS, quasi, sensitive, spec)
@@ -253,7 +253,7 @@ def _owners(
     quasi = spec.of_role("quasi")
     kept = [name for name in rows.columns if name in original.columns and name not in quasi]
     ours = engine.count(rows, [*quasi, *kept])
-    theirs = engine.count(original, list(dict.fromkeys([*quasi, *kept, spec.data.entity or ""])))
+    theirs = engine.count(original, list(dict.fromkeys([*quasi, *kept, spec.entity])))
     _, side = read_sides(ours, theirs, quasi, kept, spec, ROWS, whose=spec.data.entity)
     assert side.whose is not None
     keys = [np.stack([*(column.codes for column in each.quasi), each.kept], axis=1) for each in (linked.original, side)]

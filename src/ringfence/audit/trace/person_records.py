@@ -54,7 +54,7 @@ class Records:
 
 def read_records(engine: Engine, rows: ibis.Table, spec: Spec) -> Records:
     """Put together what is published of each person."""
-    quasi, entity = spec.of_role("quasi"), spec.data.entity or ""
+    quasi, entity = spec.of_role("quasi"), spec.entity
     counted = engine.count(rows, [*quasi, entity])
     released = read_released(counted, ROWS, quasi, [], spec)
     known = np.asarray(counted[entity].is_valid().to_numpy(), bool)
@@ -78,7 +78,7 @@ def trace_findings(engine: Engine, traced: ibis.Table, rows: ibis.Table, spec: S
 
     That each row is the person's whose it says is judged elsewhere, against the original.
     """
-    quasi, entity = spec.of_role("quasi"), spec.data.entity or ""
+    quasi, entity = spec.of_role("quasi"), spec.entity
     told, shown = (
         read_released(engine.count(table, [*quasi, entity]), ROWS, quasi, [entity], spec) for table in (traced, rows)
     )

@@ -162,7 +162,7 @@ def judge_rings(
     Published combinations are those of `linked`, which are the classes of `released`. Measured are also the matches
     that are left to the adversary, in pairs of rows, and those that he can strike out.
     """
-    asked = spec.privacy.k or 1
+    asked = spec.k
     widths = matches.widths[: len(linked.published.rows)]
     shown = ~matches.hidden
     edges = matches.graph.published[matches.graph.left] * matches.graph.original[matches.graph.right]
@@ -173,7 +173,7 @@ def judge_rings(
         what = f"1/k, k = {asked}, the worst at 1/{measured['k']}"
         findings.append(_no_draw("k", f"every match at {what}", widths < asked, linked, matches))
     for key, wanted in diversity_keys(spec):
-        cells, names = released.cells_of[wanted.of or ""], matches.components[0][: len(widths)]
+        cells, names = released.cells_of[wanted.attribute], matches.components[0][: len(widths)]
         l = int(wanted.value)  # noqa: E741
         holds = diverse(matches, cells, min(asked, measured["k"]), l)[names]
         measured[key] = l if holds.all() else _largest(matches, cells, min(asked, measured["k"]), l, names)

@@ -294,7 +294,7 @@ def _baskets_hold(engine: Engine, marked: ibis.Table, original: ibis.Table, spec
 
     A tree that was made from the items of the data was made from those of the rows that are published.
     """
-    name = spec.items or ""
+    name = spec.item_column
     beside = _beside(marked, original, [name])
     fetched = engine.fetch(beside.select(name, RAW + name))
     published, bought = (as_baskets(fetched[column], spec) for column in (name, RAW + name))

@@ -1,0 +1,91 @@
+"""A job: one value that carries what was asked, decided and found out about rows, from their source to a release."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import ibis
+import pyarrow as pa
+
+from ringfence.audit.trace.rows import Origin
+from ringfence.audit.verdict import Verdict
+from ringfence.audit.verify import verify
+from ringfence.census.baskets import Baskets
+from ringfence.census.census import Census
+from ringfence.errors import RingfenceError
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import WHICH
+from ringfence.search.decision import Decision
+from ringfence.spec import Spec
+
+
+class AuditFailed(RingfenceError):
+    """A release of our own making did not pass the audit: a bug in Ringfence. Nothing was written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What an engine does for a specification, after it was decided.
+
+    `census` has also counted what no model looks at, for the evidence in a report; `baskets` are those of the rows that
+    are published. `origin` is what a run knows of where its rows come from. `original` is for releases that cannot be
+    audited without it, and for `attacks` to be carried out; `traced` are rows with whose they are, where k counts
+    people. `force` lets a release pass that its audit refuses.
+    """
+
+    engine: Engine
+    spec: Spec
+    decision: Decision
+    census: Census
+    baskets: Baskets | None = None
+    origin: Origin | None = None
+    original: ibis.Table | None = None
+    traced: ibis.Table | None = None
+    attacks: Sequence[str] = ()
+    log: Sequence[str] = ()
+    force: bool = False
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the audit of published rows proves by itself that they are the original's: they need no marks."""
+        return self.origin is not None and self.origin.marked is None
+
+    def audited(self, rows: ibis.Table, values: ibis.Table | None = None) -> Verdict:
+        """Return the verdict on published rows, and on the second table of those that are two."""
+        return verify(
+            self.engine,
+            rows,
+            self.spec,
+            self.original,
+            attacks=self.attacks,
+            values=values,
+            traced=self.traced,
+            origin=None if self.origin is None else replace(self.origin, suppressed=self._gone),
+        )
+
+    @property
+    def _gone(self) -> int:
+        """How many rows of the original were decided to go: none where they stay masked."""
+        metrics = self.decision.metrics
+        return int((0 if self.decision.plan.masked else metrics["suppressed"]) + metrics.get("unknown", 0))
+
+    def passed(self, verdict: Verdict) -> Verdict:
+        """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""
+        metrics = self.decision.metrics
+        expected = metrics["rows"] + (metrics["suppressed"] if self.decision.plan.masked else 0)
+        if verdict.measured["rows"] != expected:
+            raise AuditFailed(
+                f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing"
+                " was written; unless you changed it, please report this"
+            )
+        if not verdict.ok and not self.force:
+            raise AuditFailed(
+                "this release did not pass its audit, so nothing was written; unless you changed it, please report"
+                f" this: {[*(finding.message for finding in verdict.findings), *verdict.unjudged][0]}"
+            )
+        return verdict
+
+    def people(self) -> pa.Table | None:
+        """Return the rows of the release with whose they are, where k counts people."""
+        if self.origin is None or self.origin.marked is None or self.spec.data.entity is None:
+            return None
+        return self.engine.fetch(self.origin.marked.drop(WHICH))
