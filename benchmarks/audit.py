@@ -19,7 +19,7 @@ from benchmarks.data import QUASI, adult, sales, webview, whole_adult
 from benchmarks.timing import best_seconds
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.verify import verify
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.spec import Spec
 
 FEW = ["sex", "age", "race", "marital-status"]
@@ -112,7 +112,7 @@ def _audit(table: pa.Table, attributes: Any, privacy: Any) -> Callable[[], Mappi
     spec = Spec(attributes=attributes, privacy=privacy)
 
     def work() -> Mapping[str, float]:
-        with Engine(spec.data) as engine:
+        with DuckDB(spec.data) as engine:
             return verify(engine, engine.open(table, spec.data), spec).measured
 
     return work

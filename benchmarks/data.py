@@ -11,7 +11,7 @@ import pyarrow.csv
 
 from ringfence.arrays import Longs
 from ringfence.census.census import Census, counted_columns, take_census
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
 
@@ -125,7 +125,7 @@ def adult_attributes() -> dict[str, dict[str, object]]:
 
 def count(source: Path | pa.Table, spec: Spec) -> Census:
     """Return the census of a table or a file, as a job takes it."""
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         return take_census(engine.count(engine.open(source, spec.data), counted_columns(spec)), spec, ROWS)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from benchmarks.data import adult, count
 from ringfence.census.census import Census
 from ringfence.census.classes import Roller
+from ringfence.declared import Scheme
 from ringfence.judging.metrics import metric
 from ringfence.judging.models import promise
 from ringfence.search.progress import Watch
@@ -25,7 +26,6 @@ from ringfence.search.recode.iterated import Answers, alone
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec.declared import Scheme
 
 ATTRIBUTES = ["age", "marital-status", "race", "sex", "workclass", "education", "occupation", "native-country"]
 KS = [2, 3, 5, 10, 15, 20]

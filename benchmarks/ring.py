@@ -18,7 +18,7 @@ from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.methods import decide
 from ringfence.plans.base import Occasion
 from ringfence.plans.ring import RingPlan
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import ROWS
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -74,7 +74,7 @@ def _steps(people: pa.Table, spec: Spec, by_walks: bool) -> tuple[dict[str, floa
     def mark() -> None:
         marks.append(time.perf_counter())
 
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         engine._duckdb.execute("SET threads = 1")
         rows = engine.open(people, spec.data)
         census = take_census(engine.count(rows, counted_columns(spec)), spec, ROWS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ringfence.audit.verdict import Verdict
 from ringfence.audit.verify import verify
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.spec import Spec
 
 Row = tuple[Any, ...]
@@ -21,7 +21,7 @@ REGIONS = {"Europe": {"South": ["Italy", "Spain"], "North": ["Norway"]}, "Americ
 
 def audited(table: pa.Table | str | Path, spec: Spec) -> Verdict:
     """Return the verdict on a table or a file."""
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         return verify(engine, engine.open(table, spec.data, as_it_stands=True), spec)
 
 

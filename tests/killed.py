@@ -24,7 +24,7 @@ from typing import Any
 import ringfence as rf
 from ringfence import api
 from ringfence.rows import staging
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 
 STEPS = ("replace", "rename", "symlink", "fsync", "mkdir", "unlink", "rmdir", "open")
 """What a run asks the system for that changes something, or is about to."""
@@ -63,7 +63,7 @@ def die_at(step: int) -> None:
         setattr(os, name, counted(getattr(os, name)))
     written = counted(io.open)
     io.open = lambda file, mode="r", *rest, **named: (written if "w" in mode else open)(file, mode, *rest, **named)  # type: ignore[assignment]
-    Engine.write = counted(Engine.write)  # type: ignore[method-assign]
+    DuckDB.write = counted(DuckDB.write)  # type: ignore[method-assign]
 
 
 def forked(work: Callable[[], None], *, after: float | None = None) -> bool:

@@ -14,13 +14,13 @@ import pytest
 
 import ringfence as rf
 from ringfence.cli import app
+from ringfence.declared import BASKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
 from ringfence.errors import SpecError
 from ringfence.judging.losses import CellLoss, Covering
 from ringfence.judging.metrics import OF_CLASSES, OF_GROUPS
 from ringfence.judging.models import PROMISED
 from ringfence.methods.base import Method
 from ringfence.methods.checks import check_available
-from ringfence.spec.declared import BASKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
 from ringfence.spec.tables import MODELS, MethodTable
 
 PEOPLE = pa.table(
@@ -118,15 +118,15 @@ print(*(name for name in sys.modules if name.startswith("ringfence.")))
 @pytest.mark.parametrize(
     ("name", "others"),
     [
-        ("hilbert", {"search.cluster", "search.local", "search.mondrian", "search.ring", "search.schemes"}),
-        ("mondrian", {"search.cluster", "search.local", "search.hilbert", "search.ring", "search.schemes"}),
+        ("hilbert", {"groups.cluster", "groups.local", "groups.mondrian", "groups.ring", "recode.schemes"}),
+        ("mondrian", {"groups.cluster", "groups.local", "groups.hilbert", "groups.ring", "recode.schemes"}),
     ],
 )
 def test_methods_that_are_not_used_are_not_loaded(name: str, others: set[str]) -> None:
     done = subprocess.run([sys.executable, "-c", LOADED, name], capture_output=True, text=True, check=True)
     loaded = {*done.stdout.split()}
-    assert f"ringfence.search.{name}" in loaded
-    assert not loaded & {f"ringfence.{other}" for other in (*others, "search.items", "search.itemsets")}
+    assert f"ringfence.search.groups.{name}" in loaded
+    assert not loaded & {f"ringfence.search.{other}" for other in (*others, "itemsets", "itemsets.decide_baskets")}
 
 
 # The recipes of CONTRIBUTING.md, followed: a method and a metric that are not there

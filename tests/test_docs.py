@@ -17,10 +17,10 @@ import pytest
 import ringfence as rf
 from ringfence.audit.attacks.carry_out import NAMES as ATTACKS
 from ringfence.cli import app
+from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.methods.catalogue import catalogue
 from ringfence.samples import write_people
 from ringfence.search.decision import Plan
-from ringfence.spec.declared import METHODS, METRICS, SCHEMES
 from ringfence.spec.tables import HIERARCHY_KINDS, Attribute, Data, FrontierTable, MethodTable, Privacy, SpecTable
 from tests.written_pages import DOCS, PAGES, commands
 

@@ -115,13 +115,13 @@ def _audited(
     force: bool = False,
 ) -> Release:
     """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
-    from ringfence.rows.engine import Engine
+    from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, like
 
     held = None if isinstance(source, str | Path) else canonical_table(as_arrow(source), spec.data.missing_values)
     original = source if held is None else held
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         if held is None or spec.data.basket_id is not None:
             table, origin, made = _rewrite_rows(engine, source, original, spec, decide)
         else:
@@ -287,12 +287,12 @@ def run(
     from ringfence.release.folder import new_version
     from ringfence.release.manifest import beside
     from ringfence.release.publish import publish
-    from ringfence.rows.engine import Engine
+    from ringfence.rows.duckdb import DuckDB
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
-    with new_version(Path(folder)) as version, Engine(spec.data, scratch=version.scratch) as engine:
+    with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
         made, origin, rows = _made(engine, source, spec, searcher(spec, diary))
         diary("writing and auditing the release")
         job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), log=diary.lines)
@@ -315,11 +315,11 @@ def _format_of(source: Path, spec: Spec) -> str:
 def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
-    from ringfence.rows.engine import Engine
+    from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with Engine(release.spec.data) as engine:
+    with DuckDB(release.spec.data) as engine:
         write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
     return replace(release, table=target)
 
@@ -335,7 +335,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     """
     from ringfence.census.census import take_census
     from ringfence.rows.columns import check_columns
-    from ringfence.rows.engine import Engine
+    from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.sources import ROWS
     from ringfence.search.front.frontier import exact_front
     from ringfence.search.front.poka import poka_front
@@ -346,7 +346,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
     check_front(spec, freer)
     diary = Diary(listener)
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         diary("counting the rows")
         rows = engine.open(_located(source, spec), spec.data)
         check_columns(rows.columns, spec)
@@ -363,12 +363,12 @@ def draft(path: Path, folder: Path = Path()) -> "Draft":
     """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
     from ringfence.draft.draft import draft_spec
     from ringfence.draft.guess import guess_data
-    from ringfence.rows.engine import Engine
+    from ringfence.rows.duckdb import DuckDB
 
     if not path.is_file():
         raise DataError(f"there is no file {str(path)!r}")
     data = guess_data(path) if path.suffix.lower() in TEXT_FILES else Data()
-    with Engine(data) as engine:
+    with DuckDB(data) as engine:
         source = os.path.relpath(path.resolve(), folder.resolve())
         return draft_spec(engine, engine.open(path, data), data, source)
 
@@ -400,12 +400,13 @@ def audit(
     """
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import beside, with_manifest
-    from ringfence.rows.engine import Engine, as_released
+    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engine import as_released
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         before, everyone = (None if each is None else engine.open(each, spec.data) for each in (original, population))
         wanted = _named(attacks)
 

@@ -15,7 +15,7 @@ import ringfence as rf
 from ringfence import api
 from ringfence.release.job import AuditFailed
 from ringfence.rows import same_value, sources, steps
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 
 ROWS = 24
 TABLE = pa.table(
@@ -213,13 +213,13 @@ def test_a_table_put_together_from_other_rows_is_noticed(method: str, monkeypatc
 @pytest.mark.parametrize("method", [*METHODS, "anatomy", "itemsets"])
 @pytest.mark.parametrize("lost", ["a row lost", "a row doubled"])
 def test_a_file_with_other_rows_is_noticed(method: str, lost: str, tmp_path: Path, monkeypatch: Patch) -> None:
-    honest = Engine.write
+    honest = DuckDB.write
 
-    def write(self: Engine, rows: ibis.Table, path: Path, data: Any) -> None:
+    def write(self: DuckDB, rows: ibis.Table, path: Path, data: Any) -> None:
         damaged = doubled(rows) if lost == "a row doubled" else rows.limit(ROWS, offset=1)
         honest(self, damaged, path, data)
 
-    monkeypatch.setattr(Engine, "write", write)
+    monkeypatch.setattr(DuckDB, "write", write)
     with pytest.raises(AuditFailed):
         released(TABLE, spec_of(method), tmp_path, "file")
 

@@ -22,7 +22,7 @@ from ringfence.draft.page import key, shown, value
 from ringfence.draft.profile import held, look_at
 from ringfence.draft.words import is_bare_key, meanings_of, words_of
 from ringfence.errors import DataError, RingfenceError, Unsatisfiable
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import people, write_people
 from ringfence.spec.tables import Data
 
@@ -30,7 +30,7 @@ from ringfence.spec.tables import Data
 def draft_of(source: Any, data: Data | None = None, name: str | None = None) -> Draft:
     """The draft for a table, or for a file."""
     data = data or Data()
-    with Engine(data) as engine:
+    with DuckDB(data) as engine:
         return draft_spec(engine, engine.open(source, data), data, name)
 
 
@@ -497,7 +497,7 @@ def test_values_back_names(name: str, values: list[Any], role: str) -> None:
 def interval_rungs(values: list[Any], name: str = "amount of x") -> list[dict[str, Any]]:
     """The intervals that a column of numbers may get."""
     table = pa.table({name: values})
-    with Engine(Data()) as engine, held(engine, engine.open(table, Data())) as rows:
+    with DuckDB(Data()) as engine, held(engine, engine.open(table, Data())) as rows:
         (column,) = look_at(engine, rows)
     return [dict(fit.hierarchy) for fit in ladder(column, "amount") if fit.hierarchy]
 
@@ -653,7 +653,7 @@ def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
     rows = [["name", "note", "pay"], ["A", "x", "1"], ["B", f'"a{delimiter}b"', "2"], ["C", '"two\nlines"', "3"]]
     path = written(tmp_path, "\n".join(delimiter.join(row) for row in rows) + "\n")
     assert guess_data(path) == (Data() if delimiter == "," else Data(delimiter=delimiter))
-    with Engine(Data()) as engine:
+    with DuckDB(Data()) as engine:
         assert engine.open(path, guess_data(path)).columns == ("name", "note", "pay")
 
 
@@ -694,7 +694,7 @@ def test_the_encoding_is_found(tmp_path: Path, encoding: str, text: str, expecte
     path = written(tmp_path, text.encode(encoding))
     data = guess_data(path)
     assert data.encoding == expected
-    with Engine(data) as engine:
+    with DuckDB(data) as engine:
         assert engine.open(path, data).columns == ("name", "x")
 
 

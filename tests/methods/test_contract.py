@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.declared import BASKETS, GROUPS, RECODES, SCHEMES, methods_that
+from ringfence.declared import METHODS as DECLARED
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.spec.declared import BASKETS, GROUPS, RECODES, SCHEMES, methods_that
-from ringfence.spec.declared import METHODS as DECLARED
 from tests.item_tables import Case as BasketCase
 from tests.item_tables import cases as basket_cases
 from tests.item_tables import spec_for, table_of

@@ -26,14 +26,14 @@ from ringfence.audit.trace.against import read_linked
 from ringfence.audit.trace.people import possible_crowd
 from ringfence.audit.verdict import Verdict
 from ringfence.audit.verify import verify
+from ringfence.declared import methods_that
 from ringfence.errors import DataError, SpecError, Unsatisfiable
 from ringfence.methods import decide
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import ROWS
 from ringfence.search.progress import Watch
 from ringfence.search.recode.contexts import Terms
 from ringfence.spec import Spec
-from ringfence.spec.declared import methods_that
 from tests.definitions import best_node, distinct
 from tests.methods.test_contract import FREER, attempt, sorted_rows
 from tests.search.front.test_frontier import METRICS, front_of
@@ -299,7 +299,7 @@ def traced_by_hand(original: pa.Table, release: pa.Table) -> dict[tuple[str, str
 def test_people_are_bounded_by_all_ways_to_trace_rows_back(tables: tuple[pa.Table, pa.Table]) -> None:
     original, release = tables
     possible = traced_by_hand(original, release)
-    with Engine(SETS.data) as engine:
+    with DuckDB(SETS.data) as engine:
         ours, theirs = engine.hold(release), engine.hold(original)
         released = read_released(engine.count(ours, ["q", "r"]), ROWS, ["q", "r"], [], SETS)
         crowd = possible_crowd(engine, ours, theirs, read_linked(engine, ours, theirs, SETS), released, SETS)
@@ -360,7 +360,7 @@ def test_where_rows_could_be_elsewhere_the_audit_does_not_guess() -> None:
 def test_a_trace_that_lies_is_not_believed() -> None:
     original = pa.table({"town": ["a", "a", "b", "b"], "patient": ["Ann", "Ann", "Ann", "Bob"]})
     release = original.select(["town"])
-    with Engine(plain().data) as engine:
+    with DuckDB(plain().data) as engine:
 
         def judged(people: list[str], towns: list[str]) -> Verdict:
             traced = engine.hold(pa.table({"town": towns, "patient": people}))

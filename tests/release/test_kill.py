@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.staging import LOCK, STAGED, spilling, staging
 from ringfence.spec.tables import Data
 
@@ -19,9 +19,9 @@ PROGRAM = Path(__file__).parents[1] / "killed.py"
 
 SPILL = """
 import sys
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.spec import Data
-with Engine(Data(memory_limit="50MB")) as engine:
+with DuckDB(Data(memory_limit="50MB")) as engine:
     engine._duckdb.execute("SET threads = 1")
     engine._duckdb.execute("CREATE TEMP TABLE spilled AS SELECT md5(i::VARCHAR) AS raw FROM range(4000000) t(i)")
     print("spilled", flush=True)
@@ -71,12 +71,12 @@ def test_what_does_not_fit_into_memory_is_private_and_swept(tmp_path: Path, monk
         assert any(path.stat().st_size for path in scratch.glob("spilled/*")), "nothing was spilled"
         assert scratch.stat().st_mode & 0o777 == 0o700
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-        with Engine(Data()):
+        with DuckDB(Data()):
             assert scratch.exists(), "a living run's was swept"
         program.send_signal(signal.SIGKILL)
         program.wait()
     assert scratch.exists()
-    with Engine(Data()):
+    with DuckDB(Data()):
         assert not scratch.exists()
     assert [*(tmp_path / "tmp").iterdir()] == []
     assert [*(tmp_path / "cwd").iterdir()] == []
@@ -104,7 +104,7 @@ def test_only_ours_and_only_dead_ones_are_swept(tmp_path: Path) -> None:
 def test_a_refused_engine_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(Exception, match="memory_limit"):
-        Engine(Data.model_construct(memory_limit="lots"))
+        DuckDB(Data.model_construct(memory_limit="lots"))
     with spilling():
         assert len([*tmp_path.iterdir()]) == 1
     assert [*tmp_path.iterdir()] == []

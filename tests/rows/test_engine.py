@@ -21,7 +21,7 @@ import pytest
 
 import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.steps import numbered, shuffled
 from ringfence.spec.tables import Data
 
@@ -589,7 +589,7 @@ def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
     """DuckDB's generator can be seeded in 2^32 ways, which could be tried one by one."""
     table = pa.table({"row": list(range(100))})
     orders = []
-    with Engine(Data()) as engine:
+    with DuckDB(Data()) as engine:
         for _ in range(2):
             engine._duckdb.execute("SELECT setseed(0.5)")
             orders.append(engine.fetch(shuffled(engine, engine.open(table, Data())))["row"].to_pylist())
@@ -613,7 +613,7 @@ def test_counting_in_memory_is_counting_by_the_engine() -> None:
     )
 
     def counted(memory_limit: str | None, columns: list[str]) -> set[tuple[Any, ...]]:
-        with Engine(Data(memory_limit=memory_limit)) as engine:
+        with DuckDB(Data(memory_limit=memory_limit)) as engine:
             found = engine.count(engine.open(table, Data()), columns)
             return {tuple(row.values()) for row in found.to_pylist()}
 

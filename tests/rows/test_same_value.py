@@ -17,7 +17,7 @@ import pytest
 
 import ringfence as rf
 from ringfence.errors import DataError
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.same_value import canonical_table
 from ringfence.spec.tables import Data
 
@@ -58,7 +58,7 @@ def test_memory_and_files_agree_on_what_is_one_value(kind: str, tmp_path: Path) 
     with pa.OSFile(str(tmp_path / "table.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
     for source in (table, tmp_path / "table.parquet", tmp_path / "table.arrow"):
-        with Engine(data) as engine:
+        with DuckDB(data) as engine:
             assert same(engine.fetch(engine.open(source, data))["x"].to_pylist(), expected)
 
 
@@ -69,7 +69,7 @@ def test_times_are_what_clocks_show_in_memory_and_in_files(tmp_path: Path) -> No
     pq.write_table(table, tmp_path / "table.parquet")
     half_past = dt.datetime(2023, 10, 29, 2, 30)
     for source in (table, tmp_path / "table.parquet"):
-        with Engine(Data()) as engine:
+        with DuckDB(Data()) as engine:
             found = engine.fetch(engine.open(source, Data()))["x"].to_pylist()
         assert found == [half_past, half_past, dt.datetime(2024, 1, 1, 0, 30)]
 

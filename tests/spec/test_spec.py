@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.errors import SpecError
 from ringfence.spec import Spec
-from ringfence.spec.declared import METHODS, METRICS, SCHEMES
 from ringfence.spec.tables import (
     Attribute,
     BoundaryLevel,

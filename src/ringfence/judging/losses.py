@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.arrays import Floats, Longs
-from ringfence.spec.declared import METRICS, MetricTraits, declare
+from ringfence.declared import METRICS, MetricTraits, declare
 
 if TYPE_CHECKING:
     from ringfence.census.census import Quasi

@@ -21,6 +21,7 @@ from ringfence.arrays import Floats, Longs
 from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Classes, Roller
 from ringfence.census.covers import Shown
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError
 from ringfence.judging.losses import cell_loss, cell_metrics
 from ringfence.judging.models import Promise
@@ -34,7 +35,6 @@ from ringfence.kernels.class_sums import (
 )
 from ringfence.kernels.sensitive_values import majorities
 from ringfence.spec import Spec
-from ringfence.spec.declared import METRICS
 from ringfence.values.recoding import Recoding
 
 Loss = Callable[[Quasi, Recoding], Floats]

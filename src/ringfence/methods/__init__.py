@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ringfence.declared import declare
 from ringfence.methods.anatomy import ANATOMY
 from ringfence.methods.base import named
 from ringfence.methods.cluster import CLUSTER
@@ -12,7 +13,6 @@ from ringfence.methods.local import LOCAL
 from ringfence.methods.mondrian import MONDRIAN
 from ringfence.methods.optimal import OPTIMAL
 from ringfence.methods.ring import RING
-from ringfence.spec.declared import declare
 
 if TYPE_CHECKING:
     from ringfence.search.decision import Decision

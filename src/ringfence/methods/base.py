@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ringfence.declared import METHODS, MethodTraits
 from ringfence.errors import SpecError
-from ringfence.spec.declared import METHODS, MethodTraits
 
 if TYPE_CHECKING:
     from ringfence.search.decision import Decision

@@ -1,6 +1,6 @@
 """What there is to choose from, each with a line: for the command `methods`, for reports and for the reference."""
 
-from ringfence.spec.declared import METHODS, METRICS, SCHEMES
+from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.spec.tables import MODELS
 
 ATTACKS = {

@@ -1,9 +1,9 @@
 """What a specification may ask of which verb: methods that are there, promises that each of them can make."""
 
+from ringfence.declared import BASKETS, GROUPS, METHODS, methods_that
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import named
 from ringfence.spec import Spec
-from ringfence.spec.declared import BASKETS, GROUPS, METHODS, methods_that
 from ringfence.spec.item_checks import check_items
 from ringfence.spec.tables import MODELS
 

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from ringfence.declared import BASKETS
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import Method
-from ringfence.spec.declared import BASKETS
 
 if TYPE_CHECKING:
     from ringfence.census.baskets import Baskets

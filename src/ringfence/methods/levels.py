@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from ringfence.declared import RECODES
 from ringfence.errors import SpecError
 from ringfence.methods.base import Method
-from ringfence.spec.declared import RECODES
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census

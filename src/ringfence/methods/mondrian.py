@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ringfence.declared import GROUPS
 from ringfence.methods.base import WHATEVER, Method, check_grouping
-from ringfence.spec.declared import GROUPS
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ringfence.declared import RECODES
 from ringfence.methods.base import WHATEVER, Method
-from ringfence.spec.declared import RECODES
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census

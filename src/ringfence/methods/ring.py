@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from ringfence.declared import GROUPS
 from ringfence.errors import SpecError
 from ringfence.methods.base import WHATEVER, Method
-from ringfence.spec.declared import GROUPS
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ringfence.declared import BASKETS
 from ringfence.errors import DataError
 from ringfence.spec import Spec
-from ringfence.spec.declared import BASKETS
 
 if TYPE_CHECKING:
     import ibis

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from ringfence.arrays import Bools, Floats
 from ringfence.audit.verdict import Verdict, some
 from ringfence.census.census import Census, Quasi
+from ringfence.declared import METRICS, SCHEMES
 from ringfence.plans.group import GROUP, GroupColumn, GroupPlan
 from ringfence.plans.recode import ColumnPlan, GlobalPlan
 from ringfence.plans.ring import RingPlan
@@ -29,7 +30,6 @@ from ringfence.report.words import joined, number
 from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.spec import Spec
-from ringfence.spec.declared import METRICS, SCHEMES
 from ringfence.version import __version__
 
 CLEAR = 0.1

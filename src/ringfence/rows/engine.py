@@ -1,37 +1,20 @@
-"""The engine: rows are counted and rewritten where they lie, by relational expressions. DuckDB, through Ibis.
+"""Engines: rows are counted and rewritten where they lie, by relational expressions.
 
-A search never sees rows, and rows never pass through Python: `count` is the first scan, `recode` describes the
-second, and `write` or `fetch` carry it out.
+A search never sees rows, and rows never pass through Python: `count` is the first scan, the steps of a plan describe
+the second, and `write` or `fetch` carry it out. What is particular to an engine is small, and abstract here; all else
+is plain Ibis over it, the same for every engine. Of DuckDB: `duckdb`.
 """
 
-import contextlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Self
 
 import ibis
-import ibis.expr.datatypes as dt
-import ibis.expr.operations as ops
 import pyarrow as pa
 
-from ringfence.errors import DataError, EngineError, SpecError, listed
-from ringfence.rows.item_columns import BASKET_FILES, read_basket_file
-from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine, missing_words
-from ringfence.rows.sources import (
-    LABEL,
-    PLACE,
-    ROWS,
-    SHARE,
-    WHICH,
-    as_arrow,
-    csv_columns,
-    read_ipc,
-    readable_as_utf8,
-    refuse_odd_names,
-)
-from ringfence.rows.staging import spilling
+from ringfence.rows.sources import LABEL, PLACE, ROWS, SHARE, WHICH
 from ringfence.rows.steps import with_columns
 from ringfence.spec.tables import Data
 
@@ -39,155 +22,83 @@ HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 """Columns of tallies: the sums of the two halves of digests."""
 
 
-class Engine:
-    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
-
-    What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
-    temporary folders, which is gone in the end.
-    """
-
-    def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
-        self._cleanup = contextlib.ExitStack()
-        self._scratch = self._cleanup.enter_context(spilling()) if scratch is None else scratch
-        self._ibis = ibis.duckdb.connect()
-        self._duckdb = self._ibis.con
-        self._tables = 0
-        self._held: dict[str, pa.Table] = {}
-        self._text_files: dict[str, str] = {}
-        self._frugal = data.memory_limit is not None
-        self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
-        if data.memory_limit is not None:
-            try:
-                with _saying("data.memory_limit", SpecError):
-                    self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
-            except SpecError:
-                self.__exit__()
-                raise
+class Engine(ABC):
+    """What does things to rows, for one job. `with` an engine, what it holds is gone in the end."""
 
     def __enter__(self) -> Self:
         return self
 
+    @abstractmethod
     def __exit__(self, *_: object) -> None:
-        self._duckdb.close()
-        self._cleanup.close()
+        """Let go of everything."""
 
+    # What an engine must do in its own way
+
+    @abstractmethod
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source: the path of a file, or any object that holds a table.
 
-        Text files are read as text. This is the door: what counts as one value looks the same from here on (`values`).
-        A release is opened `as_it_stands`, since a reader tells its cells apart by what they look like.
+        Text files are read as text. This is the door: what counts as one value looks the same from here on
+        (`same_value`). A release is opened `as_it_stands`, since a reader tells its cells apart by what they look like.
         """
-        if isinstance(source, str | Path):
-            return self._open_file(Path(source), data, as_it_stands)
-        table = as_arrow(source)
-        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
 
+    @abstractmethod
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""
-        return self._register(for_engine(table))
 
+    @abstractmethod
     def hold_labels(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a small table, its texts as enumerations: one or two bytes each when rows are shuffled."""
-        given, name = self.hold(table).get_name(), self._name()
-        columns = []
-        for place, field in enumerate(table.schema):
-            column = _quoted(field.name)
-            if pa.types.is_string(field.type) and field.name == LABEL:
-                kind = _quoted(f"{name} labels {place}")
-                self._duckdb.execute(
-                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {_quoted(given)} ORDER BY 1)"
-                )
-                column = f"{column}::{kind} AS {column}"
-            columns.append(column)
-        self._duckdb.execute(f"CREATE TEMP TABLE {_quoted(name)} AS SELECT {', '.join(columns)} FROM {_quoted(given)}")
-        return self._ibis.table(name)
+        """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
 
+    @abstractmethod
+    def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
+
+    @abstractmethod
     def placed(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows with a number each, in the order in which they come."""
-        return rows.mutate(ibis.row_number().over().name(PLACE))
+        """Return rows with a number each, all different, in the column `PLACE`: the order in which they come."""
 
+    @abstractmethod
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
-        """Return a random number for each number, never the same twice: its hash with a secret of 128 bits or more.
+        """Return for each number one that nobody can guess who does not know the secret, never the same twice."""
 
-        The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
-        from the order of a release which row is whose.
-        """
-        return md5_number(ibis.literal(secret) + number.cast("string"))
-
+    @abstractmethod
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
-        return left.identical_to(right) if nullable else left == right
 
+    @abstractmethod
     def as_text(self, column: ibis.Value) -> ibis.Value:
         """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
-        return _as_text(column)
 
-    def _open_file(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
-        if not path.is_file():
-            raise DataError(f"there is no file {str(path)!r}")
-        match path.suffix.lower():
-            case ".csv" | ".tsv" | ".txt":
-                return self._open_csv(path, data, as_it_stands)
-            case ".parquet" | ".pq":
-                rows = self._open_parquet(path)
-                return rows if as_it_stands else canonical_rows(rows, data.missing_values)
-            case ".arrow" | ".feather" | ".ipc":
-                return self.open(read_ipc(path), data, as_it_stands=as_it_stands)
-            case suffix if suffix in BASKET_FILES:
-                return self._register(read_basket_file(path, data.encoding))
-        raise SpecError(
-            f"cannot tell what {str(path)!r} is by its name;"
-            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
-        )
+    @abstractmethod
+    def digest(self, cells: ibis.Value) -> ibis.Value:
+        """Return a number of 64 bits for a structure of texts, with all bits evenly spread."""
 
-    def _open_parquet(self, path: Path) -> ibis.Table:
-        """Return the rows of a Parquet file, times as clocks in the zone show them that the file names."""
-        schema = _parquet_schema(path)
-        refuse_odd_names(schema.names)
-        zones = {field.name: field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz}
-        shown = [f"timezone({_literal(zone)}, {_quoted(name)}) AS {_quoted(name)}" for name, zone in zones.items()]
-        replaced = f" REPLACE ({', '.join(shown)})" if shown else ""
-        with _saying(f"cannot read {str(path)!r}", DataError):
-            return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
+    @abstractmethod
+    def keep(self, rows: ibis.Table) -> ibis.Table:
+        """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
 
-    def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
-        shown = repr(str(path))
-        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding, self._scratch))
-        self._text_files[str(path)] = shown
-        columns = csv_columns(path, data)
-        options = {
-            "delim": _literal(data.delimiter),
-            "quote": _literal(data.quote),
-            "escape": _literal(data.quote),
-            "header": "true",
-            "auto_detect": "false",
-            "hive_partitioning": "false",
-            "nullstr": f"[{', '.join(map(_literal, missing_words(() if as_it_stands else data.missing_values)))}]",
-            "allow_quoted_nulls": str(not as_it_stands).lower(),
-            "columns": "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns) + "}",
-        }
-        settings = ", ".join(f"{key} = {value}" for key, value in options.items())
-        with _saying(f"cannot read {str(path)!r}", DataError):
-            return self._view(f"SELECT * FROM read_csv({_path(path)}, {settings})")
+    @abstractmethod
+    def fetch(self, rows: ibis.Table) -> pa.Table:
+        """Carry an expression out and return its rows, with labels as plain text."""
 
-    def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
-        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each.
+    @abstractmethod
+    def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
+        """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
 
-        Plain columns of a table that is in memory are counted where they lie, which takes Arrow a fifth of the time.
-        """
-        with self._reading():
-            held = self._plain(rows, columns)
-            if held is None:
-                return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
-            return (
-                held.group_by(list(columns), use_threads=False)
-                .aggregate([([], "count_all")])
-                .rename_columns([*columns, ROWS])
-            )
+    # What follows from it
 
     def size(self, rows: ibis.Table) -> int:
         """Return how many rows there are."""
         return int(self.fetch(rows.aggregate(rows.count().name(ROWS)))[ROWS][0].as_py())
+
+    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
+        """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
+        placed = self.placed(rows.select(name))
+        gaps = placed.filter(placed[name].isnull())
+        found = self.fetch(gaps.aggregate([gaps.count().name(ROWS), gaps[PLACE].min().name(PLACE)]))
+        first = found[PLACE][0].as_py()
+        return found[ROWS][0].as_py(), 0 if first is None else first + 1
 
     def tally(self, rows: ibis.Table, columns: Sequence[str], digested: Sequence[str], key: str) -> pa.Table:
         """Count combinations of `columns`, and add up for each the digests of the cells that its rows have elsewhere.
@@ -197,39 +108,23 @@ class Engine:
         """
         high = low = rows.count() * 0
         if digested:
-            whole = digest(_cells(rows, digested, key))
-            high, low = ((part.cast("int64")).sum() for part in (whole >> 32, whole & 0xFFFFFFFF))
+            whole = self.digest(self._cells(rows, digested, key))
+            high, low = (part.cast("int64").sum() for part in (whole >> 32, whole & 0xFFFFFFFF))
         grouped = rows.group_by(list(columns)) if columns else rows
-        with self._reading():
-            return self._fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+        return self.fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
 
     def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
         """Return the digest of some cells of each row, in a column of the given name."""
-        return rows.select(digest(_cells(rows, columns, key)).name(name))
+        return rows.select(self.digest(self._cells(rows, columns, key)).name(name))
 
     def marked(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
-        return with_columns(rows, {WHICH: digest(_cells(rows, rows.columns, token_hex(16)))})
+        return with_columns(rows, {WHICH: self.digest(self._cells(rows, rows.columns, token_hex(16)))})
 
-    def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
-        """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
-        alike, and memory is not to be spared."""
-        node = rows.op()
-        while isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns):
-            node = node.parent
-        held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and not self._frugal else None
-        if held is None or not all(_compares_alike(held.schema.field(name).type) for name in columns):
-            return None
-        return held.select(list(columns))
-
-    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
-        """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
-        placed = rows.select(rows[name], ibis.row_number().over().name(PLACE))
-        gaps = placed.filter(placed[name].isnull())
-        with self._reading():
-            found = self._fetch(gaps.aggregate([gaps.count().name(ROWS), gaps[PLACE].min().name(PLACE)]))
-        first = found[PLACE][0].as_py()
-        return found[ROWS][0].as_py(), 0 if first is None else first + 1
+    def _cells(self, rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
+        """Return some cells of a row as texts, by their place, after a key. An empty text is a missing one."""
+        texts = {f"cell {place}": self.as_text(rows[name]).fill_null("") for place, name in enumerate(columns)}
+        return ibis.struct({"key": ibis.literal(key), **texts})
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""
@@ -237,195 +132,14 @@ class Engine:
         for name, table in columns.items():
             news = [new for new in table.column_names if new != LABEL]
             key, apart = f"{name} {LABEL}", [f"{new} {SHARE}" for new in news]
-            lookup = self._register(table.select([LABEL, *news]).rename_columns([key, *apart]))
-            rows = rows.left_join(lookup, [rows[name].identical_to(lookup[key])]).drop(name, key)
+            lookup = self.hold(table.select([LABEL, *news]).rename_columns([key, *apart]))
+            rows = rows.left_join(lookup, [self.same(rows[name], lookup[key], nullable=True)]).drop(name, key)
             rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
         return rows.select(*names)
-
-    def keep(self, rows: ibis.Table) -> ibis.Table:
-        """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
-        name = self._name()
-        with self._reading():
-            query = self._plain_text(self._ibis.compile(rows))
-            self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
-        return self._ibis.table(name)
-
-    def fetch(self, rows: ibis.Table) -> pa.Table:
-        """Carry an expression out and return its rows, with labels as plain text."""
-        with self._reading():
-            return self._fetch(rows)
-
-    def _fetch(self, rows: ibis.Table) -> pa.Table:
-        table = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_table()
-        plain = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
-        return table.cast(pa.schema(plain))
-
-    def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
-        """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
-        if path.suffix == ".parquet":
-            options = "FORMAT parquet"
-        elif path.suffix in BASKET_FILES:
-            options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
-        else:
-            rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
-            options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
-            if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
-                rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
-        with self._reading(f"cannot write {str(path)!r}"):
-            query = self._plain_text(self._ibis.compile(rows))
-            self._duckdb.execute(f"COPY ({query}) TO {_literal(str(path))} ({options})")
-
-    def _plain_text(self, query: str) -> str:
-        """Return a query with enumerations as text: a Parquet file has the dictionary of all that a column could be,
-        and its statistics, also of labels that no row is left with. To Ibis they are text already."""
-        found = self._duckdb.sql(query)
-        plain = {name: _without_enumerations(kind) for name, kind in zip(found.columns, found.types, strict=True)}
-        changed = [name for name, kind in zip(found.columns, found.types, strict=True) if plain[name] != str(kind)]
-        casts = [f"CAST({_quoted(name)} AS {plain[name]}) AS {_quoted(name)}" for name in changed]
-        return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
-
-    @contextlib.contextmanager
-    def _reading(self, otherwise: str = "the engine failed") -> Iterator[None]:
-        """Lay the blame on a text file where it lies there: its rows are only read when something is done with them."""
-        import duckdb
-
-        try:
-            yield
-        except duckdb.Error as error:
-            if "CSV" in str(error) or "unicode" in str(error).lower():
-                raise DataError(f"cannot read {self._blamed(str(error))}: {_first_sentence(str(error))}") from error
-            raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
-
-    def _blamed(self, message: str) -> str:
-        """Return the text file that a message names, as the caller called it; else those that there are."""
-        named = [shown for path, shown in self._text_files.items() if path in message]
-        return listed(named or self._text_files.values()) if self._text_files else "the text file"
-
-    def _name(self) -> str:
-        self._tables += 1
-        return f"table {self._tables}"
-
-    def _view(self, query: str) -> ibis.Table:
-        name = self._name()
-        self._duckdb.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
-        return self._ibis.table(name)
-
-    def _register(self, table: pa.Table) -> ibis.Table:
-        name = self._name()
-        with _saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
-            self._duckdb.register(name, table)
-            self._held[name] = table
-            return self._ibis.table(name)
-
-
-_ENUMERATION = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
-
-
-def _without_enumerations(kind: object) -> str:
-    """Return a type of DuckDB with text in the place of enumerations, also inside lists and the like.
-
-    >>> _without_enumerations("STRUCT(a ENUM('it''s (b)', 'c')[], d INTEGER)")
-    'STRUCT(a VARCHAR[], d INTEGER)'
-    """
-    return _ENUMERATION.sub("VARCHAR", str(kind))
-
-
-@ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
-def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
-    """The hash of a text as a number, by DuckDB."""
-
-
-@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
-def digest(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
-    """A number of 64 bits for some cells, by DuckDB."""
-
-
-def _cells(rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
-    """Return some cells of a row as texts, by their place, after a key. An empty text is a missing one."""
-    texts = {f"cell {place}": _as_text(rows[name]).fill_null("") for place, name in enumerate(columns)}
-    return ibis.struct({"key": ibis.literal(key), **texts})
-
-
-def _is_field(value: ops.Value, name: str) -> bool:
-    return isinstance(value, ops.Field) and value.name == name
-
-
-def _compares_alike(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
-
-
-def _floats_as_text(rows: ibis.Table) -> ibis.Table:
-    return with_columns(
-        rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()}
-    )
-
-
-def _as_text(column: ibis.Value) -> ibis.Value:
-    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats."""
-    if not column.type().is_floating():
-        return column.cast("string")
-    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
-    same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
-    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
 
 
 def as_released(data: Data) -> Data:
     """Return how the text files of releases are to be read: in UTF-8, with a delimiter of one character."""
     delimiter = data.delimiter if len(data.delimiter) == 1 else ","
     return data.model_copy(update={"encoding": "utf-8", "delimiter": delimiter})
-
-
-def _parquet_schema(path: Path) -> pa.Schema:
-    import pyarrow.parquet
-
-    try:
-        return pyarrow.parquet.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"cannot read {str(path)!r} as a Parquet file: {str(error).splitlines()[0]}") from error
-
-
-def _kinds(table: pa.Table) -> str:
-    return listed(f"{field.name!r} ({field.type})" for field in table.schema)
-
-
-def _path(path: Path) -> str:
-    """Return a path as the engine reads it: with what it would take for a pattern between brackets."""
-    return _literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-@contextlib.contextmanager
-def _saying(what: str, kind: type[Exception]) -> Iterator[None]:
-    """Turn the engine's complaints into a sentence."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        raise kind(f"{what}: {_first_sentence(str(error))}") from error
-
-
-def _first_sentence(message: str) -> str:
-    """Shorten what DuckDB says: where a text file is malformed, the line and the reason; else its first line."""
-    line = re.search(r"CSV Error on Line: (\d+)", message)
-    where = f"line {line[1]}: " if line else ""
-    if "unicode" in message.lower() or "utf-8" in message.lower():
-        return f"{where}the file is not valid UTF-8; set data.encoding"
-    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"{where}{found[2]} fields where the first line has {found[1]}"
-    if "unterminated quote" in message:
-        return f"{where}a quote that does not end"
-    if "Maximum line size" in message:
-        return f"{where}it is too long"
-    if line:
-        return f"{where}it is malformed"
-    return message.splitlines()[0]

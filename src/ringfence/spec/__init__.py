@@ -18,8 +18,8 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from ringfence.declared import BUCKETS, GROUPS, RECODES, Scheme
 from ringfence.errors import SpecError, listed, suggestion
-from ringfence.spec.declared import BUCKETS, GROUPS, RECODES, Scheme
 from ringfence.spec.tables import (
     Attribute,
     Bound,

@@ -16,8 +16,8 @@ from pydantic.functional_validators import BeforeValidator
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_plain_validator_function
 
+from ringfence.declared import METHODS, METRICS, MethodTraits, Representation, Scheme
 from ringfence.errors import listed, suggestion
-from ringfence.spec.declared import METHODS, METRICS, MethodTraits, Representation, Scheme
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]

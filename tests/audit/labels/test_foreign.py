@@ -14,7 +14,7 @@ from ringfence.audit.counts import read_released
 from ringfence.audit.labels.gaps import fewest_fitting
 from ringfence.audit.labels.reading import AnyOf, Everything, Interval, Masked, read_interval, read_label
 from ringfence.errors import DataError
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
 from ringfence.spec.tables import Data
@@ -254,7 +254,7 @@ CELLS = st.sampled_from(["a", "b", None])
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=12))
 def test_missing_cells_that_fit_anything(rows: list[tuple[str | None, ...]]) -> None:
     attributes = dict.fromkeys("xyz", TEXT)
-    with Engine(Data()) as engine:
+    with DuckDB(Data()) as engine:
         counted = engine.count(engine.hold(text_table("xyz", rows)), [*"xyz"])
     released = read_released(counted, ROWS, [*"xyz"], [], Spec(attributes=attributes, privacy={"k": 1}))
     fits = [

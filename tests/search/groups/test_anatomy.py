@@ -13,7 +13,7 @@ from ringfence.audit.trace.anatomy import verify_anatomy
 from ringfence.audit.verdict import Verdict
 from ringfence.errors import DataError, Unsatisfiable
 from ringfence.kernels.groups.fill_buckets import fill_buckets
-from ringfence.rows.engine import Engine
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import BUCKET, COUNT
 from ringfence.search.groups.anatomy import anatomize
 from ringfence.spec import Spec
@@ -82,7 +82,7 @@ VALUES = {BUCKET: [1, 1, 2, 2, 2], "ill": ["flu", "cold", "flu", "cold", "gout"]
 
 def verdict(people: dict[str, Any], values: dict[str, Any], spec: Spec = SPEC) -> Verdict:
     """What the audit says of two tables."""
-    with Engine(spec.data) as engine:
+    with DuckDB(spec.data) as engine:
         return verify_anatomy(engine, engine.hold(pa.table(people)), engine.hold(pa.table(values)), spec)
 
 

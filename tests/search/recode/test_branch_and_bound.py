@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Classes, Roller
+from ringfence.declared import Scheme
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.judging.metrics import Metric, Node, hdm_tallies, measure, metric
 from ringfence.judging.models import promise
@@ -26,7 +27,6 @@ from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec.declared import Scheme
 from tests.definitions import Class, Histogram, Nodes, Rule, union
 from tests.search.recode.test_lattice import METRICS, SUPPRESSION, promises, rules_of
 from tests.search.recode.test_partitions import (

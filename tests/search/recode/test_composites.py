@@ -23,6 +23,7 @@ from ringfence.census.census import Census
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.recode.alike_records import alike, mark_rare
 from ringfence.methods import decide
+from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import WHOSE
 from ringfence.search.progress import Watch
@@ -252,7 +253,7 @@ def test_pseudonyms_must_be_people(whose: list[str], wrong: list[str]) -> None:
     def judged(engine: Engine, traced: pa.Table) -> Verdict:
         return verify(engine, engine.hold(release), SPEC, engine.hold(original), traced=engine.hold(traced))
 
-    with Engine(SPEC.data) as engine:
+    with DuckDB(SPEC.data) as engine:
         verdict = judged(engine, release.append_column(WHOSE, pa.array(whose)))
         assert [finding.rule for finding in verdict.findings] == wrong
         moved = of((1, "a"), (2, "b"), (2, "a"), (1, "b")).append_column(WHOSE, pa.array(["Ann", "Bob", "Bob", "Ann"]))

@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringfence.census.census import Quasi
+from ringfence.declared import Scheme
 from ringfence.errors import DataError, SpecError
 from ringfence.search.recode.partitions import RUNS, SETS, Branch, Partitions
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec.declared import Scheme
 from ringfence.values.builders import quoted
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.recoding import Recoding

@@ -14,6 +14,7 @@ import numpy as np
 from ringfence.arrays import Floats, Longs
 from ringfence.census.census import Census
 from ringfence.census.classes import Classes, Pairs, Roller
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError, listed
 from ringfence.judging.losses import cell_metrics
 from ringfence.judging.metrics import hdm_tallies, metric, rows_outside
@@ -34,7 +35,6 @@ from ringfence.kernels.front.costs_by_k import (
 from ringfence.search.progress import Watch
 from ringfence.search.recode.lattice import level_spaces
 from ringfence.spec import Spec
-from ringfence.spec.declared import METRICS
 from ringfence.values.recoding import Recoding
 
 CELLS_AT_MOST = 256  # more combinations of inner leaves would spread a context over too much memory

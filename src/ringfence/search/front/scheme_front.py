@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ringfence.census.census import Census
+from ringfence.declared import METRICS
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.search.decision import Decision
 from ringfence.search.front.frontier import Front, exact_front
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.schemes import best_recodings
 from ringfence.spec import Spec
-from ringfence.spec.declared import METRICS
 
 USUAL = (2, 3, 5, 10, 20, 50, 100)
 """The k that are shown if none are chosen."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ringfence.census.baskets import Baskets
+from ringfence.declared import BASKETS
 from ringfence.errors import Unsatisfiable
 from ringfence.plans.items import ItemPlan, Reason
 from ringfence.plans.recode import column_plan
@@ -10,7 +11,6 @@ from ringfence.search.itemsets.find import find_cut
 from ringfence.search.itemsets.supports import RareSet
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
-from ringfence.spec.declared import BASKETS
 from ringfence.values.builders import self_contained
 from ringfence.values.hierarchy import MISSING
 from ringfence.values.recoding import by_nodes

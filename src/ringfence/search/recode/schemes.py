@@ -5,6 +5,7 @@ from typing import Any
 
 from ringfence.census.census import Census
 from ringfence.census.classes import Roller
+from ringfence.declared import METRICS
 from ringfence.judging.metrics import cell_losses, full_loss, hdm_tallies, metric
 from ringfence.judging.models import Promise, promise
 from ringfence.search.decision import Decision
@@ -17,7 +18,6 @@ from ringfence.search.recode.people_starts import starts_by_rows
 from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec.declared import METRICS
 
 
 def best_recodings(

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.census.census import Quasi
+from ringfence.declared import Scheme
 from ringfence.errors import SpecError
 from ringfence.search.recode.partitions import CUT, NEVER, RUNS, SETS, Branch, Partitions, Rule
-from ringfence.spec.declared import Scheme
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.recoding import Recoding, at_level, by_blocks, by_nodes, namer
 
