@@ -51,6 +51,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None)
 
     >>> import pyarrow as pa
     >>> table = pa.table({"name": ["Ada", "Bo", "Cy", "Di"], "sex": ["f", "m", "m", "f"], "pay": [1.5, 2.5, 2.0, 9.0]})
+    >>> from ringfence.rows.duckdb import DuckDB
     >>> with DuckDB(Data()) as engine:
     ...     draft = draft_spec(engine, engine.open(table, Data()), Data(), None)
     >>> [(column.name, column.role) for column in draft.columns]
