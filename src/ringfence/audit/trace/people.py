@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.arrays import Bools, Floats, Longs
-from ringfence.audit.counts import Released, read_released, total_by
+from ringfence.audit.counts import Column, Released, read_released, total_by
 from ringfence.audit.trace.against import Linked, complete
 from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import read_sides, runs
@@ -143,12 +143,21 @@ def told_crowd(engine: Engine, traced: ibis.Table, released: Released, spec: Spe
 
 
 def contents(released: Released) -> list[tuple[str, bytes]]:
-    """Return what a release says, in a form that is the same for all that say the same."""
+    """Return what a release says, in a form that is the same for all that say the same, as text or in other types."""
     columns = [*released.quasi, *released.sensitive.values()]
-    codes = np.stack([released.class_of, *(column.codes for column in columns)], axis=1)
+    read = [_as_read(column) for column in columns]
+    codes = np.stack([np.zeros_like(released.rows), *(codes for _, codes in read)], axis=1)
     distinct, which = np.unique(codes, axis=0, return_inverse=True)
     rows = total_by(which.reshape(-1), released.rows, len(distinct))
-    return [*((column.name, repr(column.labels).encode()) for column in columns), ("", np.c_[distinct, rows].tobytes())]
+    texts = [(column.name, repr(labels).encode()) for column, (labels, _) in zip(columns, read, strict=True)]
+    return [*texts, ("", np.c_[distinct, rows].tobytes())]
+
+
+def _as_read(column: Column) -> tuple[list[str | None], Longs]:
+    """Return the labels of a column as they are read, sorted, and which of them each combination has."""
+    texts = sorted({*column.spelled}, key=lambda text: (text is None, text or ""))
+    number = {text: place for place, text in enumerate(texts)}
+    return texts, np.array([number[text] for text in column.spelled], np.int64)[column.codes]
 
 
 def numbered(counted: pa.Table, name: str) -> Longs:
