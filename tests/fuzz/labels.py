@@ -7,6 +7,7 @@ import datetime as dt
 import json
 import re
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from .columns import Column, missing, spelled
@@ -73,6 +74,9 @@ class Reader:
         rank = self._rank(meaning)
         lowest = None if low is None else self._rank(self.column.canonical(low))
         highest = None if high is None else self._rank(self.column.canonical(high))
+        numbers = [_number(each) for each in (lowest, rank, highest)]
+        if "order" not in self.attribute and None not in numbers:  # numbers are ordered by value, also as text
+            lowest, rank, highest = numbers
         try:
             above = lowest is None or lowest <= rank
             below = highest is None or rank < highest or (closed and rank == highest)
@@ -84,7 +88,16 @@ class Reader:
         order = self.attribute.get("order")
         if isinstance(order, list) and spelled(meaning) in order:
             return order.index(spelled(meaning))
+        if isinstance(meaning, bytes):  # in the order of what is read
+            return "".join(chr(c) if 32 <= c < 127 and chr(c) not in "'\"\\" else f"\\x{c:02X}" for c in meaning)
         return meaning
+
+
+def _number(text: Any) -> Decimal | None:
+    try:
+        return Decimal(text) if isinstance(text, str) else None
+    except InvalidOperation:
+        return None
 
 
 def _spread(tree: Any, nodes: dict[str, frozenset[str]]) -> frozenset[str]:

@@ -23,8 +23,8 @@ from ringfence.audit.column_findings import (
     zero_findings,
 )
 from ringfence.audit.counts import Column, Released, read_released
-from ringfence.audit.growing import stated_tree
 from ringfence.audit.labels.gaps import gap_notes
+from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.models.guarantees import judge
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.models.population import Fits, fit

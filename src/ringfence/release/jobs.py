@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ringfence.census.baskets import Baskets
-    from ringfence.census.census import Census
+    from ringfence.census.census import Census, Quasi, Sensitive
     from ringfence.plans.base import Occasion
     from ringfence.plans.recode import GlobalPlan
     from ringfence.rows.engine import Engine
@@ -111,7 +111,7 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
         decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
         diary("rewriting the rows")
-        rows, respelled = (rows, []) if spec.has_buckets else _respelled(engine, rows, census)
+        rows, respelled = _respelled(engine, rows, census.quasi if spec.has_buckets else census.sensitive, census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion)
         if decision.recodes_values:
@@ -124,10 +124,13 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
     return decide_on
 
 
-def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple[ibis.Table, list[str]]":
-    """Return rows in which a number or a day of a sensitive attribute has one spelling, and the columns this changes.
+def _respelled(
+    engine: "Engine", rows: "ibis.Table", parts: "Sequence[Quasi | Sensitive]", census: "Census"
+) -> "tuple[ibis.Table, list[str]]":
+    """Return rows in which a number or a day of these attributes has one spelling, and the columns this changes.
 
-    They are one value for the models; two spellings of it would tell apart whom these count as alike.
+    They are published as they are, and are one value for the models; two spellings of it would tell apart whom these
+    count as alike.
     """
     import numpy as np
     import pyarrow as pa
@@ -135,8 +138,9 @@ def _respelled(engine: "Engine", rows: "ibis.Table", census: "Census") -> "tuple
     from ringfence.rows.steps import Relabel
 
     changed = []
-    for part in census.sensitive:
-        if part.name not in (census.entity, *census.names) and len(np.unique(part.raw_leaves)) < len(part.raw):
+    for part in parts:
+        recoded = part in census.sensitive and part.name in (census.entity, *census.names)
+        if not recoded and len(np.unique(part.raw_leaves)) < len(part.raw):
             labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
             spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
             rows = Relabel(part.name, part.raw, spelled).carry_out(engine, rows)
@@ -210,7 +214,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        rows, respelled = _respelled(engine, rows, reused.census)
+        rows, respelled = _respelled(engine, rows, reused.census.sensitive, reused.census)
         made = _made(engine, rows, columns, reused.decision, Occasion(reused.census, unknown=reused.unknown))
         return replace(made, changed=[*made.changed, *respelled])
 

@@ -135,8 +135,16 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
 
 
 def _as_series(column: pa.ChunkedArray) -> Any:
-    """Return a column for pandas, with lists as Python has them."""
-    return column.to_pylist() if pa.types.is_nested(column.type) else column.to_pandas()
+    """Return a column for pandas: lists as Python has them; whole numbers beside gaps as floats, if these hold them."""
+    import pandas
+
+    if pa.types.is_nested(column.type):
+        return column.to_pylist()
+    if pa.types.is_integer(column.type) and column.null_count:
+        ends = pc.min_max(column).as_py()
+        if any(end is not None and abs(end) > 2**53 for end in ends.values()):
+            return pandas.Series(column.to_pylist(), dtype="UInt64" if pa.types.is_uint64(column.type) else "Int64")
+    return column.to_pandas()
 
 
 def _as_pandas(column: pa.ChunkedArray, given: Any) -> Any:
@@ -192,7 +200,9 @@ def like(source: Any, table: pa.Table) -> Any:
     """Return a table as one of the caller's kind; of what is no table in memory, as Arrow."""
     match kind_of(source):
         case "pandas":
-            return table.to_pandas()
+            import pandas
+
+            return pandas.DataFrame({name: _as_series(table[name]) for name in table.column_names})
         case "polars":
             import polars
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringfence.audit.growing import stated_tree, tree_over
+from ringfence.audit.labels.growing import stated_tree, tree_over
 from ringfence.audit.labels.reading import speller
 from ringfence.audit.labels.trees import Tree
 from ringfence.errors import DataError, RingfenceError, SpecError

@@ -24,7 +24,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from ringfence.audit.growing import stated_tree
 from ringfence.audit.labels.blocks import (
     Grammar,
     Stretch,
@@ -36,6 +35,7 @@ from ringfence.audit.labels.blocks import (
     stretch,
     with_blocks,
 )
+from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans, shown
 from ringfence.audit.labels.reading import read_interval, read_set, speller
 from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, is_number

@@ -8,7 +8,7 @@ import numpy as np
 
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.audit.counts import Column, Released
-from ringfence.audit.growing import tree_over
+from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.spelling import as_number
 from ringfence.audit.models import closeness, diversity, likeness
 from ringfence.audit.verdict import Finding, some

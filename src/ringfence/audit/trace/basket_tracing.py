@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from ringfence.audit.growing import tree_over
+from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.spelling import written
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.verdict import Finding, some

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
-from ringfence.audit.growing import tree_over
+from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
 from ringfence.audit.labels.spelling import as_number, spelled_day, spelled_number
 from ringfence.audit.labels.trees import Tree

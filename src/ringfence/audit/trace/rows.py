@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels
-from ringfence.audit.growing import stated_tree
+from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.spelling import ROOT, spelled_number
 from ringfence.audit.trace.against import complete
 from ringfence.audit.trace.basket_tracing import trace_pairs
