@@ -621,3 +621,10 @@ def test_counting_in_memory_is_counting_by_the_engine() -> None:
         ours = counted(None, columns)
         assert ours == counted("1GB", columns)
         assert sum(row[-1] for row in ours) == 300
+
+
+@pytest.mark.parametrize("encoding", ["rot13", "latin-17"])
+def test_what_is_no_encoding_of_text_is_refused(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("q\na\na\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=f"data.encoding = '{encoding}' is not an encoding"):
+        rf.anonymize(tmp_path / "people.csv", spec(data={"encoding": encoding}, q=FLAT))
