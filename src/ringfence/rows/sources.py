@@ -239,7 +239,7 @@ def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]
     """Yield a path at which the text of a file stands in UTF-8: the file's own, or that of a temporary copy."""
     try:
         known = codecs.lookup(encoding).name
-        b"".decode(known)  # some of what Python knows, such as rot13, is no encoding of text
+        b" ".decode(known, "ignore")  # some of what Python knows, such as rot13, is no encoding of text
     except LookupError:
         raise SpecError(
             f"data.encoding = {encoding!r} is not an encoding that Python knows, such as 'latin-1'"
