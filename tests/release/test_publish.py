@@ -534,3 +534,17 @@ def test_a_manifest_of_another_file_says_nothing(release: rf.Release, tmp_path: 
 def test_the_audit_of_the_file_is_the_audit_of_the_table(release: rf.Release, file_format: str, tmp_path: Path) -> None:
     of_file = rf.audit(release.save(tmp_path, file_format, report=False), SPEC)
     assert without_notes(of_file) == release.audit == rf.audit(release.table, SPEC)
+
+
+@pytest.mark.parametrize("method", [{"name": "levels", "levels": {"age": 1}}, {"name": "mondrian"}], ids=str)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_the_rows_of_a_file_are_in_no_order_of_the_original(method: dict[str, Any], kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [20 + i % 40 for i in range(2000)], "n": range(2000)})
+    source = tmp_path / f"people.{kind}"
+    frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    attributes = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "n": {"role": "insensitive"}}
+    asked = rf.Spec(data={"source": str(source)}, attributes=attributes, privacy={"k": 2}, method=method)
+    path = rf.run(asked, tmp_path / "out", report=False).table
+    order = (pd.read_csv(path) if kind == "csv" else pd.read_parquet(path))["n"]
+    assert sorted(order) == [*range(2000)]
+    assert 800 < int((order.diff() > 0).sum()) < 1200  # of 1,999 steps, half go up; 9 standard deviations
