@@ -547,4 +547,4 @@ def test_the_rows_of_a_file_are_in_no_order_of_the_original(method: dict[str, An
     path = rf.run(asked, tmp_path / "out", report=False).table
     order = (pd.read_csv(path) if kind == "csv" else pd.read_parquet(path))["n"]
     assert sorted(order) == [*range(2000)]
-    assert 800 < int((order.diff() > 0).sum()) < 1200  # of 1,999 steps, half go up; 9 standard deviations
+    assert 800 < int((order.diff() > 0).sum()) < 1200  # half of 1,999 steps go up, give or take 13
