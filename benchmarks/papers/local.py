@@ -16,7 +16,6 @@ from benchmarks.papers.local_charts import draw_methods
 from benchmarks.papers.pages import Page, Row
 from ringfence.census.census import Census
 from ringfence.methods import decide
-from ringfence.report.published import published
 from ringfence.report.queries import run_workload
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -85,7 +84,7 @@ def _rows(questions: Sequence[tuple[tuple[Census, Spec], int]]) -> Iterator[Row]
             start = time.process_time()
             decision = decide(census, asked, Watch())
             seconds = time.process_time() - start
-            errors = run_workload(published(census, decision.plan)).errors  # type: ignore[arg-type]
+            errors = run_workload(decision.row_plan.published(census)).errors
             yield {
                 "method": name,
                 "attributes": len(census.quasi),

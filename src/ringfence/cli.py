@@ -332,7 +332,8 @@ def _show_release(release: Release) -> None:
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
         method = release.spec.method
         kind = release.spec.scheme_of(name) if method.traits.by_scheme else method.name
-        recoding: str = kind if column.level is None else f"level {column.level}"
+        level = release.plan.levels.get(name)
+        recoding: str = kind if level is None else f"level {level}"
         if name == release.spec.items:
             recoding = "item cut"
         if column.changes_nothing:

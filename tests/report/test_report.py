@@ -21,6 +21,7 @@ from ringfence.census.census import Census
 from ringfence.errors import Unsatisfiable
 from ringfence.methods import decide
 from ringfence.plans.group import GroupPlan
+from ringfence.plans.published import Published
 from ringfence.plans.recode import GlobalPlan
 from ringfence.report.attacks import WORDS, attack_section, headline
 from ringfence.report.audit import audit_page
@@ -34,7 +35,6 @@ from ringfence.report.evidence import (
     uniformities,
     width_bins,
 )
-from ringfence.report.published import Published, published
 from ringfence.report.queries import Query, QueryAnswers, Workload, in_words, make_queries, run_workload
 from ringfence.report.style import percent
 from ringfence.samples import people, people_spec
@@ -82,7 +82,7 @@ def tiny() -> tuple[Published, GlobalPlan]:
     """Seven people by decade, towns hidden: classes of three, of three, and of one that is dropped."""
     census = count(TINY, TINY_SPEC)
     plan = decide(census, TINY_SPEC, Watch()).recoding
-    return published(census, plan), plan
+    return plan.published(census), plan
 
 
 def test_classes_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
@@ -167,7 +167,7 @@ def published_labels(census: Census, plan: GlobalPlan) -> list[tuple[tuple[str |
 @given(cases(sensitive=1))
 def test_classes_and_marginals_as_defined(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2}, method={"keep_suppressed": True})
-    released = published(census, decision.recoding)
+    released = decision.recoding.published(census)
     sizes: Counter[tuple[str | None, ...]] = Counter()
     after: list[Counter[int]] = [Counter() for _ in census.quasi]
     for labels, rows, suppressed in published_labels(census, decision.recoding):
@@ -192,7 +192,7 @@ def test_classes_are_those_of_the_released_table() -> None:
     release = rf.anonymize(table, spec)
     quasi = spec.of_role("quasi")
     sizes = Counter(tuple(row.values()) for row in release.table.select(quasi).to_pylist())
-    released = published(count(table.select(quasi), spec), release.decision.recoding)
+    released = release.decision.recoding.published(count(table.select(quasi), spec))
     assert release.metrics["suppressed"] > 0
     assert sorted(released.sizes.tolist()) == sorted(sizes.values())
     assert released.rows == release.audit.measured["rows"]
@@ -202,7 +202,7 @@ def test_classes_are_those_of_the_released_table() -> None:
 @given(cases())
 def test_losses_of_attributes_make_up_the_general_loss(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2})
-    losses = attribute_losses(published(census, decision.recoding))
+    losses = attribute_losses(decision.recoding.published(census))
     weights = [quasi.weight for quasi in census.quasi]
     mean = sum(losses[quasi.name] * quasi.weight for quasi in census.quasi) / sum(weights)
     assert mean == pytest.approx(decision.metrics["glm"])
@@ -236,7 +236,7 @@ def test_associations_as_defined(case: Case) -> None:
     for home, value, weight in zip(part.tuples.tolist(), part.values.tolist(), part.weights.tolist(), strict=True):
         rows.append(((*census.codes[home].tolist(), value), (*labels[home][0], value), weight, labels[home][2]))
     names = [*census.names, part.name]
-    found = {pair.names: pair for pair in associations(published(census, decision.recoding))}
+    found = {pair.names: pair for pair in associations(decision.recoding.published(census))}
     assert len(found) == len(names) * (len(names) - 1) // 2
     for a, b in itertools.combinations(range(len(names)), 2):
         before: Counter[tuple[Any, Any]] = Counter()
@@ -254,7 +254,7 @@ def test_associations_as_defined(case: Case) -> None:
 @given(cases(sensitive=2, max_rows=30))
 def test_queries_as_defined(case: Case) -> None:
     census, decision = decided(case, privacy={"k": 2}, method={"keep_suppressed": True})
-    released, labels = published(census, decision.recoding), published_labels(census, decision.recoding)
+    released, labels = decision.recoding.published(census), published_labels(census, decision.recoding)
     workload = run_workload(released, queries=40)
     for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
         if query.beside is None:
@@ -486,7 +486,7 @@ def test_evidence_of_groups_as_defined(case: Case, representation: str) -> None:
     census, decision = decided(case, privacy={"k": 2, "p": 2}, method=method)
     plan = decision.plan
     assert isinstance(plan, GroupPlan)
-    released = published(census, plan)
+    released = plan.published(census)
     rows: list[tuple[list[tuple[int, ...]], int]] = []
     sizes: Counter[tuple[str | None, ...]] = Counter()
     values: dict[tuple[str | None, ...], set[int]] = {}

@@ -19,9 +19,11 @@ from ringfence.arrays import Ints, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
 from ringfence.census.groups import Groups
+from ringfence.judging.losses import general_loss
 from ringfence.kernels.secret import secret_key
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plans.base import Label, Occasion, SavedPlan
+from ringfence.plans.base import Label, Occasion
+from ringfence.plans.published import Beside, PlanColumn, Published, RowPlan, Together, others
 from ringfence.plans.recode import typed_leaves
 from ringfence.rows.sources import CODE, KEY, RAW, SHARE
 from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, Place, Step
@@ -81,7 +83,7 @@ Entries: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True)
-class GroupColumn:
+class GroupColumn(PlanColumn):
     """A quasi-identifier: its leaves, the values it is published as, and which of them each group shows.
 
     Value j shows as `labels[j]` and covers the leaves `covers[j]`; group g shows value `groups[g]`.
@@ -102,8 +104,8 @@ class GroupColumn:
             raise ValueError("a group shows a value that the column does not have")
 
     @property
-    def level(self) -> None:
-        """Groups have no levels."""
+    def label_of_leaf(self) -> None:
+        """None: a value may have another label in another group."""
         return None
 
     @cached_property
@@ -131,7 +133,7 @@ def outside(numbers: pa.Array, least: int, stop: int | None = None) -> bool:
 
 
 @dataclass(frozen=True)
-class LabelledPlan(SavedPlan):
+class LabelledPlan(RowPlan):
     """What plans share in which rows, not values, are decided on: the labels of their groups, and how they are shown.
 
     `columns` are the quasi-identifiers, `watched` the leaves of sensitive attributes that tell rows apart. A
@@ -251,6 +253,31 @@ class GroupPlan(LabelledPlan):
                 values = typed_leaves(quasi).take(pc.list_element(column.covers, 0))
             shown[quasi.name] = values.take(column.groups)
         return pa.table(shown)
+
+    @property
+    def together(self) -> Together:
+        """The groups, with their rows."""
+        rows = np.bincount(self.entries[GROUP].to_numpy(), self.entries[ROWS].to_numpy(), self.groups)
+        return Together.of(rows.astype(np.int64))
+
+    def published(self, census: Census) -> Published:
+        """Return what the plan makes of a census: its entries, as they are."""
+        combination, group, rows = (self.entries[name].to_numpy() for name in (COMBINATION, GROUP, ROWS))
+        columns = [self.columns[quasi.name].shown(quasi.hierarchy) for quasi in census.quasi]
+        watched = {name: self.combinations[name].to_numpy() for name in self.watched}
+        return Published(
+            census=census,
+            weights=rows,
+            shown=tuple(Shown(column.covers, column.value[group]) for column in columns),
+            losses=tuple(general_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
+            masked=np.zeros(len(rows), np.bool_),
+            recoded=False,
+            beside=tuple(
+                Beside(part, np.arange(len(rows)), watched[part.name][combination], rows)
+                for part in others(census)
+                if part.name in watched
+            ),
+        )
 
     def _headline(self) -> str:
         return f"{self.groups:,} groups; {self.suppressed_rows:,} rows dropped"

@@ -12,19 +12,24 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ringfence.arrays import Ints
-from ringfence.census.census import Quasi
+from ringfence.arrays import Ints, Longs
+from ringfence.census.census import Census, Quasi, Sensitive
+from ringfence.census.covers import Covers, Shown
+from ringfence.judging.losses import general_loss
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plans.base import Label, Occasion, SavedPlan
+from ringfence.plans.base import Label, Occasion
+from ringfence.plans.published import Beside, PlanColumn, Published, RowPlan, others
 from ringfence.rows.sources import WHOSE
 from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
 from ringfence.values.builders import label
 from ringfence.values.hierarchy import MISSING
-from ringfence.values.recoding import Recoding
+from ringfence.values.recoding import Recoding, by_labels
+
+MASK = "*"
 
 
 @dataclass(frozen=True)
-class ColumnPlan:
+class ColumnPlan(PlanColumn):
     """How one attribute is published: each leaf's label. A missing value is the leaf None.
 
     `level` is the level of its hierarchy, where the scheme has levels.
@@ -37,6 +42,11 @@ class ColumnPlan:
     def __post_init__(self) -> None:
         if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or (self.level or 0) < 0:
             raise ValueError("a column needs a level from 0 on, and one label for each of its different leaves")
+
+    @property
+    def label_of_leaf(self) -> tuple[Label, ...]:
+        """The label of each leaf, the same everywhere."""
+        return self.labels
 
     @property
     def changes_nothing(self) -> bool:
@@ -58,7 +68,7 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True)
-class GlobalPlan(SavedPlan):
+class GlobalPlan(RowPlan):
     """Recode each value the same way everywhere, and suppress the classes that fail.
 
     `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
@@ -104,6 +114,53 @@ class GlobalPlan(SavedPlan):
     def levels(self) -> dict[str, int]:
         """The level of each attribute whose scheme has levels."""
         return {name: column.level for name, column in self.columns.items() if column.level is not None}
+
+    @property
+    def failing_classes(self) -> int:
+        """How many classes were suppressed."""
+        return len(self.suppressed)
+
+    def published(self, census: Census) -> Published:
+        """Return what the plan makes of a census: an entry for every tuple whose rows are not dropped."""
+        columns = [self.columns[name] for name in census.names]
+        blocks = [_blocks(column) for column in columns]
+        coarse = np.stack([block[leaves] for block, leaves in zip(blocks, census.codes.T, strict=True)], axis=1)
+        home = np.zeros(len(coarse), np.int64)
+        for block, leaves in zip(blocks, coarse.T, strict=True):
+            _, home = np.unique(home * len(block) + leaves, return_inverse=True)
+        _, example = np.unique(home, return_index=True)
+        gone = {*self.suppressed}
+        fails = np.array([tuple(leaves) in gone for leaves in coarse[example].tolist()], np.bool_)[home]
+        fails |= False if census.lost is None else census.lost
+        kept = np.arange(len(coarse)) if self.masked else np.flatnonzero(~fails)
+        masked = fails[kept]
+        shown, losses = [], []
+        for quasi, column, block, leaves in zip(census.quasi, columns, blocks, census.codes[kept].T, strict=True):
+            firsts, of = np.unique(block, return_inverse=True)
+            covers = Covers(
+                hierarchy=quasi.hierarchy,
+                labels=tuple(column.labels[leaf] for leaf in firsts.tolist()),
+                members=np.argsort(of, kind="stable").astype(np.int32),
+                starts=np.concatenate([[0], np.cumsum(np.bincount(of))]),
+            )
+            loss = general_loss(quasi, by_labels(quasi.hierarchy, column.labels))[firsts]
+            value = of[leaves]
+            if masked.any():
+                value = np.where(masked, len(covers), value)
+                covers, loss = _with_mask(covers), np.append(loss, 1.0)
+            shown.append(Shown(covers, value))
+            losses.append(loss)
+        entry = np.full(len(coarse), -1)
+        entry[kept] = np.arange(len(kept))
+        return Published(
+            census=census,
+            weights=census.weights[kept],
+            shown=tuple(shown),
+            losses=tuple(losses),
+            masked=masked,
+            recoded=True,
+            beside=tuple(_kept_beside(part, entry) for part in others(census)),
+        )
 
     def _fate(self) -> str:
         fate = "masked" if self.masked else "dropped"
@@ -170,3 +227,26 @@ def _relabel(quasi: Quasi, column: ColumnPlan, published: pa.Array) -> Relabel |
     if column.changes_nothing and values.type == quasi.raw.type and values.equals(quasi.raw):
         return None
     return Relabel(quasi.name, quasi.raw, values)
+
+
+def _blocks(column: ColumnPlan) -> Longs:
+    """Return for each leaf the first one that is published under the same label."""
+    first: dict[str | None, int] = {}
+    return np.array([first.setdefault(label, leaf) for leaf, label in enumerate(column.labels)], np.int64)
+
+
+def _with_mask(covers: Covers) -> Covers:
+    """Return covers with one more value at the end, which says nothing."""
+    leaves = covers.hierarchy.leaves
+    return Covers(
+        hierarchy=covers.hierarchy,
+        labels=(*covers.labels, MASK),
+        members=np.concatenate([covers.members, np.arange(leaves, dtype=np.int32)]),
+        starts=np.append(covers.starts, covers.starts[-1] + leaves),
+    )
+
+
+def _kept_beside(part: Sensitive, entry: Longs) -> Beside:
+    entries = entry[part.tuples]
+    kept = entries >= 0
+    return Beside(part, entries[kept], part.values[kept].astype(np.int64), part.weights[kept])

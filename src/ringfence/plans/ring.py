@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
+from ringfence.census.census import Census
 from ringfence.kernels.groups.matchings import draw_rings
 from ringfence.kernels.secret import Stream, new_stream, secret_key
 from ringfence.plans.base import Occasion
@@ -25,6 +26,7 @@ from ringfence.plans.group import (
     number_table,
     outside,
 )
+from ringfence.plans.published import Published, Together
 from ringfence.rows.steps import CarryOut
 
 WHAT, COUNT = "what", "count"
@@ -96,6 +98,19 @@ class RingPlan(LabelledPlan):
         pairs = _spread(self.order)[carrier] * self.groups + _spread(self.slots)
         pairs, counts = np.unique(pairs, return_counts=True)
         return self._as_groups(entry_table(pairs // self.groups, pairs % self.groups, counts))
+
+    @property
+    def together(self) -> Together:
+        """The rings, with their rows."""
+        return Together.of(self.rings.to_numpy(), self.width)
+
+    def published(self, census: Census) -> Published:
+        """Return what the plan makes of a census.
+
+        Who carries which slot is drawn anew here, and the same each time: what is told of a release does not depend on
+        its own draw, which nobody may know.
+        """
+        return self.drawn(new_stream(secret_key("report", 0))).published(census)
 
     def _headline(self) -> str:
         least, most = pc.min_max(self.rings).as_py().values()

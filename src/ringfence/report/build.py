@@ -8,6 +8,7 @@ from ringfence.audit.verdict import Verdict
 from ringfence.census.baskets import Baskets
 from ringfence.census.census import Census
 from ringfence.plans.anatomy import AnatomyPlan
+from ringfence.plans.items import ItemPlan
 from ringfence.report.anatomy import render_anatomy
 from ringfence.report.attacks import attack_section
 from ringfence.report.items import basket_section, render_items
@@ -54,14 +55,16 @@ def build_report(
     """
     attacked = attack_section(verdict)
     attacks, charts = (None, {}) if attacked is None else (attacked.html, {"attacks": attacked.chart})
-    if isinstance(decision.plan, AnatomyPlan):
-        return Report(render_anatomy(decision.plan, verdict, spec, incomplete, attacks), charts)
     section = None
     if baskets is not None and decision.basket is not None:
         section = basket_section(baskets, decision.basket)
-        if decision.plan is decision.basket.plan:
-            return Report(render_items(section, decision.basket, verdict, spec, attacks), {**section.charts, **charts})
+        charts = {**section.charts, **charts}
+    match decision.plan:
+        case AnatomyPlan():
+            return Report(render_anatomy(decision.plan, verdict, spec, incomplete, attacks), charts)
+        case ItemPlan() if section is not None:
+            return Report(render_items(section, decision.baskets, verdict, spec, attacks), charts)
     drawn = draw(census, decision, spec)
     basket = None if section is None else section.html
     html = render(drawn, census, decision, verdict, spec, incomplete, basket, attacks)
-    return Report(html, {**drawn.charts, **({} if section is None else section.charts), **charts})
+    return Report(html, {**drawn.charts, **charts})

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.arrays import Floats, Longs
-from ringfence.report.published import Published
+from ringfence.plans.published import Published
 
 Codes = npt.NDArray[np.integer]
 

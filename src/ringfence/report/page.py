@@ -18,12 +18,9 @@ from ringfence.arrays import Bools, Floats
 from ringfence.audit.verdict import Verdict, some
 from ringfence.census.census import Census, Quasi
 from ringfence.declared import METRICS, SCHEMES
-from ringfence.plans.group import GROUP, GroupColumn, GroupPlan
-from ringfence.plans.recode import ColumnPlan, GlobalPlan
-from ringfence.plans.ring import RingPlan
+from ringfence.plans.published import Published, RowPlan
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.claims import limits, promises
-from ringfence.report.published import Published, published
 from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
@@ -64,7 +61,7 @@ class Drawn:
 
 def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     """Compute the evidence and draw every chart of a report."""
-    released = published(census, decision.row_plan)
+    released = decision.row_plan.published(census)
     drawn = Drawn(
         released=released,
         losses=evidence.attribute_losses(released),
@@ -74,12 +71,12 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
         column = decision.row_plan.columns[quasi.name]
-        if column.changes_nothing or _hidden(column):
+        if column.changes_nothing or column.tells_nothing:
             continue  # a sentence says it all
         name = _file_name("recoding", place, quasi.name)
-        if isinstance(column, ColumnPlan):
-            title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(_labels(quasi, column), 'label')}"
-            drawn.add(name, title, pictures.recoding(quasi, column, title))
+        if column.label_of_leaf is not None:
+            title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(column.labels_used(quasi), 'label')}"
+            drawn.add(name, title, pictures.recoding(quasi, column.label_of_leaf, title))
         else:
             bins = evidence.width_bins(released, place - 1)
             title = f"{quasi.name}: {_widths(bins)}"
@@ -108,18 +105,6 @@ def _widths(bins: Sequence[evidence.WidthBin]) -> str:
     most = bins[int(np.searchsorted(shares, 0.9 - 1e-9))].high
     rest = f", nine in ten stand for up to {most:,} of {bins[-1].high:,}" if most > 1 else ""
     return f"{percent(bins[0].share)} of the cells show one value{rest}"
-
-
-def _hidden(column: ColumnPlan | GroupColumn) -> bool:
-    """Whether all values of an attribute are published under one label that tells nothing."""
-    return len(set(column.labels)) == 1 and not column.changes_nothing
-
-
-def _labels(quasi: Quasi, column: ColumnPlan | GroupColumn) -> int:
-    """Return under how many labels the values that occur are published."""
-    if isinstance(column, GroupColumn):
-        return len(column.labels)
-    return len({column.labels[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
 
 
 def _file_name(kind: str, place: int, name: str) -> str:
@@ -222,9 +207,8 @@ def render(
             "alone": int((census.sizes == 1).sum()),
             "alone_after": int((released.sizes == 1).sum()),
         },
-        groups=_groups(plan, released),
-        rings=_rings(plan),
-        failing=len(plan.suppressed) if isinstance(plan, GlobalPlan) and not spec.data.composite else None,
+        together=plan.together,
+        failing=None if spec.data.composite else plan.failing_classes,
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
         metrics=[(name, value, METRICS[name].meaning) for name, value in metrics.items() if name not in COUNTS],
@@ -236,7 +220,7 @@ def render(
         attributes=columns_table(spec),
         done=_done(census, plan, drawn, spec),
         same=[name for name in census.names if plan.columns[name].changes_nothing],
-        hidden=[name for name in census.names if _hidden(plan.columns[name])],
+        hidden=[name for name in census.names if plan.columns[name].tells_nothing],
         figures={kind: drawn.figures(kind) for kind in KINDS},
         others=evidence.other_marginals(released),
         answers=_answers(drawn.workload, plan, census),
@@ -274,32 +258,16 @@ def versions() -> dict[str, str]:
     }
 
 
-def _groups(plan: GlobalPlan | GroupPlan | RingPlan, released: Published) -> dict[str, Any] | None:
-    """Return how many groups there are and what sizes they have, where rows were grouped."""
-    if not isinstance(plan, GroupPlan):
-        return None
-    sizes = np.bincount(plan.entries[GROUP].to_numpy(), released.weights)
-    return {"count": plan.groups, "least": int(sizes.min()), "half": int(np.median(sizes)), "most": int(sizes.max())}
-
-
-def _rings(plan: GlobalPlan | GroupPlan | RingPlan) -> dict[str, int] | None:
-    """Return how many rings there are and what sizes they have, where rows were put into rings."""
-    if not isinstance(plan, RingPlan):
-        return None
-    sizes = plan.rings.to_numpy()
-    return {"count": len(sizes), "least": int(sizes.min()), "most": int(sizes.max()), "width": plan.width}
-
-
-def _explanation(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> list[str]:
+def _explanation(census: Census, plan: RowPlan, spec: Spec) -> list[str]:
     """Say which rows boundaries cost, and what other boundaries would change, where groups keep within them."""
     bounded = any((quasi.hierarchy.ceilings != quasi.hierarchy.root).any() for quasi in census.quasi)
-    if isinstance(plan, GlobalPlan) or not bounded:
+    if plan.together is None or not bounded:
         return []
     least = [spec.least_values(part.name) for part in census.sensitive]
     return list(explain_suppression(census, k=spec.k, least_values=least).sentences)
 
 
-def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:
+def _fate(plan: RowPlan, spec: Spec) -> str:
     """Say what became of the suppressed rows."""
     if plan.masked:
         return "Suppressed rows stay in the release, with * in every quasi-identifier."
@@ -308,14 +276,14 @@ def _fate(plan: GlobalPlan | GroupPlan | RingPlan, spec: Spec) -> str:
     return "Suppressed rows left the release."
 
 
-def _done(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
+def _done(census: Census, plan: RowPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
     """Return for each quasi-identifier what became of it."""
     return [
         {
             "name": quasi.name,
             "values": quasi.occurring,
-            "labels": _labels(quasi, plan.columns[quasi.name]),
-            "recoding": _recoding(quasi, plan.columns[quasi.name], spec),
+            "labels": plan.columns[quasi.name].labels_used(quasi),
+            "recoding": _recoding(quasi, plan, spec),
             "loss": drawn.losses[quasi.name],
             "moved": marginal.moved,
         }
@@ -323,17 +291,16 @@ def _done(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, drawn: Drawn,
     ]
 
 
-def _recoding(quasi: Quasi, column: ColumnPlan | GroupColumn, spec: Spec) -> str:
-    if isinstance(column, GroupColumn):
+def _recoding(quasi: Quasi, plan: RowPlan, spec: Spec) -> str:
+    if plan.columns[quasi.name].label_of_leaf is None:
         return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.method.shown_as]
-    if column.level is None:
-        return spec.scheme_of(quasi.name)
-    return f"level {column.level} of {quasi.hierarchy.height}"
+    level = plan.levels.get(quasi.name)
+    return spec.scheme_of(quasi.name) if level is None else f"level {level} of {quasi.hierarchy.height}"
 
 
-def _answers(workload: Workload, plan: GlobalPlan | GroupPlan | RingPlan, census: Census) -> list[dict[str, Any]]:
+def _answers(workload: Workload, plan: RowPlan, census: Census) -> list[dict[str, Any]]:
     """Return the errors of the queries by what they ask about."""
-    hidden = np.flatnonzero([_hidden(plan.columns[name]) for name in census.names])
+    hidden = np.flatnonzero([plan.columns[name].tells_nothing for name in census.names])
     lost = workload.asked[:, hidden].sum(axis=1) > 0
     predicates = workload.asked.sum(axis=1)
     kinds: list[tuple[str, Bools]] = [("anything", np.ones_like(lost))]

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from ringfence.census.census import Quasi
-from ringfence.plans.recode import ColumnPlan
+from ringfence.plans.base import Label
 from ringfence.report.plots import StepLine, along, on_line, outlined, position
 from ringfence.report.style import (
     FAINT,
@@ -41,15 +41,15 @@ MOST_VALUES, FEWEST_VALUES = 5, 3
 LINE_HEIGHT = 17
 
 
-def recoding(quasi: Quasi, column: ColumnPlan, title: str) -> Chart:
+def recoding(quasi: Quasi, label_of: Sequence[Label], title: str) -> Chart:
     """Draw which values are published under which label."""
     placed = [leaf for leaf, key in enumerate(quasi.keys) if key is not None and quasi.rows[leaf]]
     if len(placed) > 1:
         line = on_line(quasi, placed, quasi.rows)
-        bands = _bands(quasi, column, placed, line.width)
+        bands = _bands(quasi, label_of, placed, line.width)
         if bands is not None:
             return finish(_ruler(quasi, line, bands), title)
-    return finish(_tree(quasi, column), title)
+    return finish(_tree(quasi, label_of), title)
 
 
 # The ruler
@@ -64,15 +64,15 @@ class Stripe:
     high: float
 
 
-def _bands(quasi: Quasi, column: ColumnPlan, placed: list[int], width: float) -> list[Stripe] | None:
+def _bands(quasi: Quasi, label_of: Sequence[Label], placed: list[int], width: float) -> list[Stripe] | None:
     """Return the published labels as neighbouring stretches of a line; None where they are no such thing.
 
     A label that names an interval stands for that; any other reaches from its first value to the first of the next.
     """
     runs: list[tuple[str | None, list[float]]] = []
     for leaf in sorted(placed, key=lambda leaf: position(quasi.keys[leaf])):
-        if not runs or runs[-1][0] != column.labels[leaf]:
-            runs.append((column.labels[leaf], []))
+        if not runs or runs[-1][0] != label_of[leaf]:
+            runs.append((label_of[leaf], []))
         runs[-1][1].append(position(quasi.keys[leaf]))
     if len({label for label, _ in runs}) < len(runs):
         return None
@@ -139,11 +139,11 @@ class Group:
     share: float
 
 
-def groups(quasi: Quasi, column: ColumnPlan) -> list[Group]:
+def groups(quasi: Quasi, label_of: Sequence[Label]) -> list[Group]:
     """Return the labels with the values under them, cut down to what fits on a page: the commonest stay."""
     members: dict[str | None, list[int]] = {}
     for leaf in np.flatnonzero(quasi.rows).tolist():
-        members.setdefault(column.labels[leaf], []).append(leaf)
+        members.setdefault(label_of[leaf], []).append(leaf)
     rows = {label: int(quasi.rows[leaves].sum()) for label, leaves in members.items()}
     labels = list(members)
     if len(labels) > MOST_GROUPS:
@@ -171,14 +171,14 @@ def _lines(quasi: Quasi, leaves: list[int], most: int) -> tuple[str, ...]:
     return (*(shown(quasi.hierarchy.labels[leaf], 30) for leaf in common), f"and {len(leaves) - most + 1:,} more")
 
 
-def _tree(quasi: Quasi, column: ColumnPlan) -> alt.LayerChart:
+def _tree(quasi: Quasi, label_of: Sequence[Label]) -> alt.LayerChart:
     """Draw values at the left, joined by brackets to the label that they are published under."""
     left, right, end = WIDTH * 0.44, WIDTH * 0.53, WIDTH - 10
     strokes: list[dict[str, float]] = []
     values = [_text(0, left - 6, "original", FAINT), _text(0, end, "rows", FAINT)]
     labels = [_text(0, right + 6, "published as", FAINT)]
     at = 1.3
-    for group in groups(quasi, column):
+    for group in groups(quasi, label_of):
         places = [at + number for number in range(len(group.lines))]
         middle = (places[0] + places[-1]) / 2
         values += [_text(place, left - 6, line, INK) for place, line in zip(places, group.lines, strict=True)]

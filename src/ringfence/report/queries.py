@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
+from ringfence.plans.published import Published
 from ringfence.report.evidence import Codes
-from ringfence.report.published import Published
 from ringfence.report.style import shown
 
 QUERIES = 1_000

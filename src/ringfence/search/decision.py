@@ -7,6 +7,7 @@ from ringfence.census.census import Census
 from ringfence.plans.anatomy import AnatomyPlan
 from ringfence.plans.group import GroupPlan
 from ringfence.plans.items import ItemPlan
+from ringfence.plans.published import RowPlan
 from ringfence.plans.recode import GlobalPlan
 from ringfence.plans.ring import RingPlan
 from ringfence.search.progress import SearchResult
@@ -49,9 +50,9 @@ class Decision:
         return self.basket
 
     @property
-    def row_plan(self) -> GlobalPlan | GroupPlan | RingPlan:
+    def row_plan(self) -> RowPlan:
         """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
-        assert not isinstance(self.plan, ItemPlan | AnatomyPlan), "such a plan leaves quasi-identifiers as they are"
+        assert isinstance(self.plan, RowPlan), "such a plan leaves quasi-identifiers as they are"
         return self.plan
 
     @property

@@ -1,0 +1,156 @@
+"""What plans of rows publish: which rows of a census are published as what, whatever the kind of plan."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.census.census import Census, Quasi, Sensitive
+from ringfence.census.covers import Shown
+from ringfence.plans.base import Label, SavedPlan
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """An attribute that is published as it is: `weights[i]` rows of the entry `entries[i]` have the value
+    `values[i]`."""
+
+    part: Sensitive
+    entries: Longs
+    values: Longs
+    weights: Longs
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """What a plan makes of a census, in entries of rows that are published alike.
+
+    Entry e has `weights[e]` rows and shows `shown[a].value[e]` in attribute a; where it is
+    `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the general loss of each value
+    that attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
+    attributes that are published as they are, as far as the plan tells which rows have which value.
+    """
+
+    census: Census
+    weights: Longs
+    shown: tuple[Shown, ...]
+    losses: tuple[Floats, ...]
+    masked: Bools
+    recoded: bool
+    beside: tuple[Beside, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows are published, masked ones included."""
+        return int(self.weights.sum())
+
+    @property
+    def suppressed_rows(self) -> int:
+        """How many rows are suppressed, masked ones included."""
+        return self.census.rows - int(self.weights[~self.masked].sum())
+
+    @cached_property
+    def homes(self) -> Longs:
+        """The class of each entry: what shows the same labels, masked or not, is one class."""
+        home = np.zeros(len(self.weights), np.int64)
+        for part in self.shown:
+            first: dict[str | None, int] = {}
+            alike = np.array([first.setdefault(label, j) for j, label in enumerate(part.covers.labels)], np.int64)
+            _, home = np.unique(home * len(alike) + alike[part.value], return_inverse=True)
+        return home
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """How many rows each class has."""
+        return np.bincount(self.homes, self.weights).astype(np.int64)
+
+    @property
+    def parts(self) -> list[Sensitive]:
+        """The attributes that are published as they are."""
+        return [each.part for each in self.beside]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Rows that were put together: how many groups or rings there are, and how many rows these have: the least, half of
+    them at most, and the most.
+
+    In groups all rows are published alike. In rings each place is published as what `width` neighbours cover.
+    """
+
+    count: int
+    least: int
+    half: int
+    most: int
+    width: int | None = None
+
+    @classmethod
+    def of(cls, sizes: Longs, width: int | None = None) -> "Together":
+        """Return groups or rings of these sizes."""
+        return cls(len(sizes), int(sizes.min()), int(np.median(sizes)), int(sizes.max()), width)
+
+
+class PlanColumn(ABC):
+    """What all plans of rows tell of a quasi-identifier: the labels that it is published under."""
+
+    labels: tuple[Label, ...]
+
+    @property
+    @abstractmethod
+    def changes_nothing(self) -> bool:
+        """Whether every value is published as itself."""
+
+    @property
+    @abstractmethod
+    def label_of_leaf(self) -> tuple[Label, ...] | None:
+        """The label of each leaf; None where one value is published here under one label and there under another."""
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether all values are published under one label that is none of them."""
+        return len(set(self.labels)) == 1 and not self.changes_nothing
+
+    def labels_used(self, quasi: Quasi) -> int:
+        """Return under how many labels the values that occur are published."""
+        by_leaf = self.label_of_leaf
+        if by_leaf is None:
+            return len(self.labels)
+        return len({by_leaf[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
+
+
+class RowPlan(SavedPlan):
+    """A plan of rows with quasi-identifiers: what every kind of them tells."""
+
+    columns: Mapping[str, PlanColumn]
+    suppressed_rows: int
+    masked: bool
+
+    @property
+    @abstractmethod
+    def levels(self) -> dict[str, int]:
+        """The level of each attribute whose scheme has levels."""
+
+    @abstractmethod
+    def published(self, census: Census) -> Published:
+        """Return what the plan makes of a census."""
+
+    @property
+    def together(self) -> Together | None:
+        """The groups or rings that rows were put into; None where values were recoded."""
+        return None
+
+    @property
+    def failing_classes(self) -> int | None:
+        """How many classes were suppressed; None where it is rows."""
+        return None
+
+
+def others(census: Census) -> list[Sensitive]:
+    """Return the attributes that were counted beside the quasi-identifiers: they are published as they are.
+
+    The people are not: whose a row is, is published nowhere.
+    """
+    return [part for part in census.sensitive if part.name not in (*census.names, census.entity)]
