@@ -44,7 +44,7 @@ def release() -> rf.Release:
 
 def test_a_release_shows_plan_losses_and_verdict(release: rf.Release) -> None:
     shown = text_of(release._repr_html_())
-    for words in ("Release of 3 rows; 1 suppressed", NASTY, "glm", "The promise holds."):
+    for words in ("3 rows published in 1 class, 1 suppressed (25\u00a0%)", NASTY, "glm", "The promise holds."):
         assert words in shown
 
 
@@ -76,3 +76,22 @@ def test_a_verdict_with_findings_shows_them(release: rf.Release) -> None:
         attributes={"x": {"role": "quasi"}}, privacy={"k": 9}).privacy}))  # fmt: skip
     assert "The promise does not hold." in text_of(verdict._repr_html_())
     assert "fewer than k = 9" in text_of(verdict._repr_html_())
+
+
+def test_a_release_at_the_prompt_is_a_card(release: rf.Release) -> None:
+    verdict, rows, lost, losses, _, *examples, _, more = repr(release).splitlines()
+    assert verdict == "The promise holds: k = 3 (measured: k = 3)"
+    assert rows == "3 rows published in 1 class, 1 suppressed (25\u00a0%)"
+    assert lost.startswith("62\u00a0% of the detail is lost")  # two of three values, and one row of four
+    assert losses.startswith("losses: dm ")
+    assert "classes" not in losses
+    assert [line.split()[0] for line in examples[1:]] == ["before", "after"] * 2
+    assert "release.report()" in more
+
+
+def test_a_card_of_many_columns_shows_a_few() -> None:
+    table = pa.table({f"q{place}": ["a", "b"] * 3 for place in range(40)})
+    attributes = {name: {"role": "quasi", "hierarchy": "flat"} for name in table.column_names}
+    card = repr(rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 3})))
+    assert "and 32 more" in card
+    assert max(map(len, card.splitlines())) < 160

@@ -5,14 +5,17 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError
+from ringfence.events import Listener
 from ringfence.methods.checks import check_available, check_front, check_promise
+from ringfence.release.diary import Diary
 from ringfence.release.fronts import Frontier, SchemeFrontier
-from ringfence.release.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
+from ringfence.release.jobs import Decider, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release.release import Release
 from ringfence.spec import Spec
 from ringfence.spec.tables import Data
@@ -48,8 +51,8 @@ def anonymize(
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
     `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
     changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told
-    how far the work is. `force` lets through what is known not to be sound, and
-    releases that fail their audit: for experiments.
+    how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is known
+    not to be sound, and releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -92,7 +95,7 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     if spec.data.composite:
         raise SpecError("data.composite = true: which people are published was decided on the rows of the plan's own")
     decide, stated = reuser(saved, spec, unknown == "suppress"), labels_of(saved, spec)
-    return _audited(source, spec, decide, Diary(None), labels=stated)
+    return _audited(source, spec, decide, Diary(), labels=stated)
 
 
 def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def _audited(
             table, origin, made = _rewrite_rows(engine, source, original, spec, decide)
         else:
             table, origin, made = _rewrite_in_memory(engine, source, held, spec, decide)
-        diary("auditing the release")
+        diary("audit", "auditing the release")
         job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         verdict = job.passed(job.audited(engine.open(table, spec.data, as_it_stands=True), values))
@@ -294,8 +297,8 @@ def run(
     source = _located(None, spec)
     with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
         made, origin, rows = _made(engine, source, spec, searcher(spec, diary))
-        diary("writing and auditing the release")
-        job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), log=diary.lines)
+        diary("write", "writing the release")
+        job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         form = _format_of(source, spec)
         path, verdict = publish(job, rows, version, file_format=form, report=report, plots=plots, sensitive=values)
@@ -340,23 +343,37 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     from ringfence.search.front.frontier import exact_front
     from ringfence.search.front.poka import poka_front
     from ringfence.search.front.scheme_front import scheme_front
-    from ringfence.search.progress import Watch
 
     check_available(spec, promised=False)
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
     check_front(spec, freer)
     diary = Diary(listener)
     with DuckDB(spec.data) as engine:
-        diary("counting the rows")
+        diary("count", "counting the rows")
         rows = engine.open(_located(source, spec), spec.data)
         check_columns(rows.columns, spec)
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
-    diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-    watch = Watch(spec.method.time_limit, diary.tell)
-    if freer:
-        return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
-    find = poka_front if spec.frontier.algorithm == "poka" else exact_front
-    return Frontier(find(census, spec, watch), census, spec)
+    diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+    with diary.searching(spec) as watch:
+        if freer:
+            return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
+        find = poka_front if spec.frontier.algorithm == "poka" else exact_front
+        return Frontier(find(census, spec, watch), census, spec)
+
+
+def progress() -> AbstractContextManager[Listener]:
+    """Show on the terminal, or in the notebook, what a run is busy with, as long as the context lasts.
+
+    Gives a listener for `anonymize`, `run` and `frontier`: the stage, the time, how far it is, the best loss so far and
+    what none can go below. The first Ctrl-C in a search that has an answer ends the search, and the run goes on with
+    the best so far; any other interrupts the run.
+
+    >>> with progress() as listener:  # doctest: +SKIP
+    ...     release = anonymize(table, spec, listener=listener)
+    """
+    from ringfence.display import shown
+
+    return shown()
 
 
 def draft(path: Path, folder: Path = Path()) -> "Draft":

@@ -6,6 +6,7 @@ release can satisfy the specification; 4 a mistake of ours; 130 interrupted.
 
 import io
 import json
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -18,10 +19,11 @@ import typer
 
 from ringfence import api
 from ringfence.errors import EngineError, RingfenceError, SpecError, Unsatisfiable
+from ringfence.events import Listener
 from ringfence.markup import clipped
-from ringfence.release.jobs import Listener
 from ringfence.release.release import Release
 from ringfence.spec import Spec
+from ringfence.version import __version__
 
 if TYPE_CHECKING:
     from ringfence.plans.group import GroupColumn
@@ -44,6 +46,21 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Out = Annotated[Path, typer.Option("-o", "--output", help="The folder to write to.")]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"ringfence {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _everywhere(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Take what stands before a command."""
+
+
 @app.command()
 def demo(
     output: Out = Path("ringfence-demo"),
@@ -61,7 +78,7 @@ def demo(
         spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
     except OSError as error:
         raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
-    with _progress(json_) as listener:
+    with _progress(json_, output) as listener:
         release = api.run(spec, output, listener=listener)
     if json_:
         _print_json(_release_json(release))
@@ -118,7 +135,7 @@ def run(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
-    with _progress(json_) as listener:
+    with _progress(json_, output) as listener:
         release = api.run(
             Spec.load(spec), output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
         )
@@ -253,8 +270,9 @@ def main() -> None:
         else:
             error.show()
         sys.exit(2)
-    except (KeyboardInterrupt, typer.Abort):
-        _print_error("Interrupted", "interrupted; nothing was changed", as_json)
+    except _Interrupted as error:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is impatient is still told
+        _print_error("Interrupted", str(error), as_json)
         sys.exit(130)
     except RingfenceError as error:
         if debug:
@@ -283,16 +301,36 @@ def _print_json(content: Any) -> None:
     print(json.dumps(content, ensure_ascii=False, indent=2))
 
 
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Listener | None]:
-    """Yield a listener that shows on a terminal what is going on; None where nobody looks."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
+class _Interrupted(Exception):
+    """Somebody pressed Ctrl-C; says what was kept. Typer would end the process without a word for a plain interrupt."""
 
-    with Console(stderr=True).status("starting") as status:
-        yield status.update
+
+@contextmanager
+def _progress(quiet: bool, folder: Path | None = None) -> Iterator[Listener | None]:
+    """Yield a listener that shows on a terminal what is going on; None where nobody looks.
+
+    An interruption says what was kept: `folder` is where a release goes that takes its place in one step.
+    """
+    before = _version_in(folder)
+    try:
+        if quiet or not sys.stderr.isatty():
+            yield None
+        else:
+            with api.progress() as listener:
+                yield listener
+    except KeyboardInterrupt:
+        now = _version_in(folder)
+        kept = "nothing was written" if folder is None else "no release was written"
+        if now is not None:
+            what = "the release that was there" if now == before else "the new release"
+            kept = f"{what} is in {str(folder)!r}, whole" + (", as it was" if now == before else "")
+        raise _Interrupted(f"interrupted; {kept}") from None
+
+
+def _version_in(folder: Path | None) -> str | None:
+    """Return which version of a release a folder shows; None where it has none."""
+    public = None if folder is None else folder / "public"
+    return str(public.readlink()) if public is not None and public.is_symlink() else None
 
 
 def _release_json(release: Release) -> dict[str, Any]:
@@ -323,18 +361,28 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
 
 def _show_release(release: Release) -> None:
     """Print what was done to each attribute, what it cost, and the verdict."""
-    from ringfence.release.manifest import COUNTED
+    from ringfence.release.card import card_of
 
-    rows = [("attribute", "recoding", "labels", "for example")]
+    _show_columns(release)
+    print(f"\n{card_of(release).summary}")
+    for what, search, judged in _searches(release):
+        print(f"{what}: {_found(search, judged=judged)}")
+    print(f"\n{release.audit}")
+    _show_places(Path(release.table).parent.parent)
+
+
+def _show_columns(release: Release) -> None:
+    """Print how each attribute was recoded, and some labels that it is published under."""
+    spec, levels = release.spec, release.plan.levels
     columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
     columns |= {} if release.item_plan is None else release.item_plan.columns
+    rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in columns.items():
         labels = list(dict.fromkeys(label for label in column.labels if label is not None))
-        method = release.spec.method
-        kind = release.spec.scheme_of(name) if method.traits.by_scheme else method.name
-        level = release.plan.levels.get(name)
-        recoding: str = kind if level is None else f"level {level}"
-        if name == release.spec.items:
+        recoding = spec.scheme_of(name) if spec.method.traits.by_scheme else spec.method.name
+        if name in levels:
+            recoding = f"level {levels[name]}"
+        if name == spec.items:
             recoding = "item cut"
         if column.changes_nothing:
             recoding = "as it is"
@@ -342,21 +390,19 @@ def _show_release(release: Release) -> None:
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows if columns else []:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
-    metrics, search = release.metrics, release.search
-    fate = "masked" if release.plan.masked else "dropped"
-    classes = "".join(f" in {metrics[kind]:,} {kind}" for kind in ("classes", "buckets") if kind in metrics)
-    print(f"\n{metrics['rows']:,} rows published{classes}, {metrics['suppressed']:,} {fate}")
-    if release.incomplete:
-        print(f"{release.incomplete:,} rows with missing values removed beforehand")
-    losses = {name: value for name, value in metrics.items() if name not in COUNTED}
-    shown = [f"{name} {value:,.4f}" if value < 10 else f"{name} {value:,.0f}" for name, value in losses.items()]
-    print("losses: " + (", ".join(shown) or "none are measured, since nothing is generalized"))
-    if search is not None:
-        print(f"search: {_found(search, judged=release.plan.kind not in ('group', 'ring'))}")
-    if release.decision.basket is not None and release.decision.basket.plan is not release.plan:
-        print(f"search of item cuts: {_found(release.decision.basket.search, judged=True)}")
-    print(f"\n{release.audit}")
-    private = Path(release.table).parent.parent / "private"
-    page = private / "report.html"
-    print(f"\nto publish:       {Path(release.table).parent}")
-    print(f"to keep private:  {private}" + (f" (open {page} in a browser)" if page.exists() else ""))
+
+
+def _searches(release: Release) -> Iterator[tuple[str, "SearchResult", bool]]:
+    """Yield what was searched: its name, what was found out, and whether recodings were judged one by one."""
+    if release.search is not None:
+        yield "search", release.search, release.plan.kind not in ("group", "ring")
+    basket = release.decision.basket
+    if basket is not None and basket.plan is not release.plan:
+        yield "search of item cuts", basket.search, True
+
+
+def _show_places(folder: Path) -> None:
+    """Print where to find what is to be published, and what is not."""
+    page = folder / "private" / "report.html"
+    print(f"\nto publish:       {folder / 'public'}")
+    print(f"to keep private:  {folder / 'private'}" + (f" (open {page} in a browser)" if page.exists() else ""))

@@ -20,6 +20,15 @@ def paragraph(text: str, *, strong: bool = False) -> str:
     return f"<p><strong>{escape(text)}</strong></p>" if strong else f"<p>{escape(text)}</p>"
 
 
+def folded(title: str, content: str) -> str:
+    """Return HTML that is shown when its title is clicked.
+
+    >>> folded("Plan", paragraph("as it is"))
+    '<details><summary>Plan</summary><p>as it is</p></details>'
+    """
+    return f"<details><summary>{escape(title)}</summary>{content}</details>"
+
+
 def clipped(label: str, most: int = 60) -> str:
     """Return a label, cut off where it is long: a set may have hundreds of values.
 

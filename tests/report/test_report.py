@@ -36,7 +36,7 @@ from ringfence.report.evidence import (
     width_bins,
 )
 from ringfence.report.queries import Query, QueryAnswers, Workload, in_words, make_queries, run_workload
-from ringfence.report.style import percent
+from ringfence.report.words import percent
 from ringfence.samples import people, people_spec
 from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch

@@ -268,6 +268,7 @@ class GroupPlan(LabelledPlan):
         return Published(
             census=census,
             weights=rows,
+            before=np.stack([self.combinations[name].to_numpy() for name in census.names], axis=1)[combination],
             shown=tuple(Shown(column.covers, column.value[group]) for column in columns),
             losses=tuple(general_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
             masked=np.zeros(len(rows), np.bool_),

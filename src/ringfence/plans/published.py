@@ -28,14 +28,15 @@ class Beside:
 class Published:
     """What a plan makes of a census, in entries of rows that are published alike.
 
-    Entry e has `weights[e]` rows and shows `shown[a].value[e]` in attribute a; where it is
-    `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the general loss of each value
-    that attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
+    Entry e has `weights[e]` rows, which had the leaves `before[e]`, and shows `shown[a].value[e]` in attribute a; where
+    it is `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the general loss of each
+    value that attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
     attributes that are published as they are, as far as the plan tells which rows have which value.
     """
 
     census: Census
     weights: Longs
+    before: Longs
     shown: tuple[Shown, ...]
     losses: tuple[Floats, ...]
     masked: Bools

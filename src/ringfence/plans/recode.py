@@ -155,6 +155,7 @@ class GlobalPlan(RowPlan):
         return Published(
             census=census,
             weights=census.weights[kept],
+            before=census.codes[kept].astype(np.int64),
             shown=tuple(shown),
             losses=tuple(losses),
             masked=masked,

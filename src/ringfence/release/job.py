@@ -1,7 +1,7 @@
 """A job: one value that carries what was asked, decided and found out about rows, from their source to a release."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import ibis
 import pyarrow as pa
@@ -12,6 +12,7 @@ from ringfence.audit.verify import verify
 from ringfence.census.baskets import Baskets
 from ringfence.census.census import Census
 from ringfence.errors import RingfenceError
+from ringfence.release.diary import Diary
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import WHICH
 from ringfence.search.decision import Decision
@@ -41,7 +42,7 @@ class Job:
     original: ibis.Table | None = None
     traced: ibis.Table | None = None
     attacks: Sequence[str] = ()
-    log: Sequence[str] = ()
+    diary: Diary = field(default_factory=Diary)
     force: bool = False
 
     @property

@@ -3,13 +3,13 @@
 Heavy libraries are imported inside the functions, so that importing `ringfence` is quick.
 """
 
-import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.declared import BASKETS
 from ringfence.errors import DataError
+from ringfence.release.diary import Diary
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
@@ -25,27 +25,6 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 2_000
 """Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
-
-Listener = Callable[[str], None]
-"""Told in a few words what is going on."""
-
-
-class Diary:
-    """Keeps what happened when, and passes it on."""
-
-    def __init__(self, listener: Listener | None) -> None:
-        self.lines: list[str] = []
-        self._listener = listener
-
-    def __call__(self, event: str) -> None:
-        now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
-        self.lines.append(f"{now} {event}")
-        self.tell(event)
-
-    def tell(self, event: str) -> None:
-        """Pass an event on without keeping it."""
-        if self._listener is not None:
-            self._listener(event)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +82,14 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         from ringfence.methods import decide
         from ringfence.plans.base import Occasion
         from ringfence.rows.sources import ROWS
-        from ringfence.search.progress import Watch
         from ringfence.search.recode.composites import compose
 
-        diary("counting the rows")
+        diary("count", "counting the rows")
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
-        diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-        decision = decide(census, spec, Watch(spec.method.time_limit, diary.tell))
-        diary("rewriting the rows")
+        diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+        with diary.searching(spec) as watch:
+            decision = decide(census, spec, watch)
+        diary("rewrite", "rewriting the rows")
         rows, respelled = _respelled(engine, rows, census.quasi if spec.has_buckets else census.sensitive, census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion)
@@ -169,20 +148,20 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     from ringfence.plans.base import Occasion
     from ringfence.rows.sources import ROWS
     from ringfence.search.itemsets.decide_baskets import decide_baskets
-    from ringfence.search.progress import Watch
 
-    diary("counting the baskets")
+    diary("count", "counting the baskets")
     name = spec.item_column
     column = take_baskets(engine.count(rows, [name]), spec, ROWS)
     baskets = column.baskets
-    diary(f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty; searching")
-    watch = Watch(spec.method.time_limit, diary.tell)
-    if made is None:
-        decision, changed, census = decide(baskets, spec, watch), [], uncounted(baskets.rows)
-    else:
-        decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
-        changed, census = made.changed, made.census
-    diary("rewriting the baskets")
+    found = f"{baskets.rows:,} baskets, {len(baskets.weights):,} different ones, {baskets.empty:,} empty"
+    diary("search", f"{found}; searching")
+    with diary.searching(spec) as watch:
+        if made is None:
+            decision, changed, census = decide(baskets, spec, watch), [], uncounted(baskets.rows)
+        else:
+            decision = made.decision.with_baskets(decide_baskets(baskets, spec, watch))
+            changed, census = made.changed, made.census
+    diary("rewrite", "rewriting the baskets")
     separator = None if pa.types.is_nested(column.raw.type) else spec.attributes[name].separator
     occasion = Occasion(census, baskets=column, separator=separator)
     released = decision.baskets.plan.carry_out(occasion).rows(engine, rows, rows.columns)

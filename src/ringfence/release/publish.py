@@ -72,6 +72,7 @@ def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Ta
         engine.write(sensitive, beside(release), spec.data)
         values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
     written = engine.open(release, as_released(spec.data), as_it_stands=True)
+    job.diary("audit", "auditing what was written")
     verdict = job.audited(written, values)
     if not job.is_proven:
         verdict = verdict.with_findings([*_unlike(engine, written, rows, spec, file_format)])
@@ -89,13 +90,14 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     if basket is not None and basket.plan is not plan:
         basket.plan.save(folder / "items.json")
     _portable(job.spec).dump(folder / "spec.toml")
-    (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.log), encoding="utf-8")
+    (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
 def _write_report(job: Job, folder: Path, verdict: Verdict, plots: bool) -> None:
     """Write the page for the people who answer for the release, and its charts if they are wanted."""
     from ringfence.report.build import build_report
 
+    job.diary("report", "making the report")
     page = build_report(
         job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets
     )

@@ -146,6 +146,7 @@ class Release:
 
     def job(self, engine: "Engine") -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
+        from ringfence.release.diary import Diary
         from ringfence.release.job import Job
 
         return Job(
@@ -157,25 +158,28 @@ class Release:
             original=None if self.original is None else engine.open(self.original, self.spec.data),
             traced=None if self.traced is None else engine.hold(self.traced),
             attacks=self.attacks,
-            log=self.log,
+            diary=Diary(lines=self.log),
         )
-
-    def _headline(self) -> str:
-        return f"Release of {self.metrics['rows']:,} rows; {self.metrics['suppressed']:,} suppressed"
 
     def _plans(self) -> "list[Plan]":
         return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
 
+    def __repr__(self) -> str:
+        from ringfence.release.card import card_of
+
+        return f"{card_of(self)}\n\nmore: print(release), release.table, release.plan, release.audit, release.report()"
+
     def __str__(self) -> str:
-        return "\n".join(map(str, [self._headline(), *self._plans(), self.audit]))
+        from ringfence.release.card import card_of
+
+        return "\n\n".join(map(str, [card_of(self), *self._plans(), self.audit]))
 
     def _repr_html_(self) -> str:
-        from ringfence.markup import paragraph, table
+        from ringfence.markup import folded
+        from ringfence.release.card import card_of
 
-        losses = [(name, f"{value:,.6g}") for name, value in self.metrics.items()]
-        plans = [plan._repr_html_() for plan in self._plans()]
-        parts = (*plans, table(["metric", "value"], losses), self.audit._repr_html_())
-        return paragraph(self._headline(), strong=True) + "".join(parts)
+        plans = [folded(f"{plan.kind.capitalize()} plan", plan._repr_html_()) for plan in self._plans()]
+        return "".join([card_of(self)._repr_html_(), *plans, folded("Audit", self.audit._repr_html_())])
 
 
 def usual_format(spec: Spec) -> str:

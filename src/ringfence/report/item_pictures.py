@@ -13,7 +13,8 @@ import numpy as np
 from ringfence.markup import shortened
 from ringfence.report.item_evidence import ItemEvidence, LabelGroup
 from ringfence.report.plots import bars
-from ringfence.report.style import FAINT, INK, RELEASE, Chart, data, finish, layered, percent, shown
+from ringfence.report.style import FAINT, INK, RELEASE, Chart, data, finish, layered, shown
+from ringfence.report.words import percent
 
 MOST_GROUPS = 24
 LINE_HEIGHT = 19

@@ -11,7 +11,8 @@ from ringfence.report import item_pictures, words
 from ringfence.report.claims import limits, promises
 from ringfence.report.item_evidence import ItemEvidence
 from ringfence.report.page import columns_table, inline, template, versions
-from ringfence.report.style import Chart, percent
+from ringfence.report.style import Chart
+from ringfence.report.words import percent
 from ringfence.search.itemsets.decide_baskets import BasketDecision
 from ringfence.spec import Spec
 

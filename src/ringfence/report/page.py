@@ -22,8 +22,8 @@ from ringfence.plans.published import Published, RowPlan
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.claims import limits, promises
 from ringfence.report.queries import Workload, in_words, run_workload
-from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
-from ringfence.report.words import joined, number
+from ringfence.report.style import WIDTH, Chart, as_svg, shown
+from ringfence.report.words import joined, number, percent
 from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.spec import Spec

@@ -21,11 +21,11 @@ from ringfence.report.style import (
     data,
     finish,
     layered,
-    percent,
     pixel_y,
     pixel_y2,
     shown,
 )
+from ringfence.report.words import percent
 
 BANDS = ("#cfe0f1", "#9fc3e4")
 CHARACTER = 6.3  # pixels, about, of a letter in a band's label

@@ -26,12 +26,12 @@ from ringfence.report.style import (
     finish,
     layered,
     named,
-    percent,
     pixel_x,
     pixel_y,
     pixel_y2,
     shown,
 )
+from ringfence.report.words import percent
 
 SHOWN_PAIRS = 14
 SHOWN_VALUES, MOST_NAMED = 16, 60

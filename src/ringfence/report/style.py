@@ -84,20 +84,6 @@ def named(rows: Rows, widest: int = 200) -> alt.Y:
     return alt.Y("place:O", sort=None, axis=axis)
 
 
-def percent(share: float) -> str:
-    """Return a share as a reader can compare it: never 0 for something, nor 100 for almost everything.
-
-    >>> [percent(share).replace("\u00a0", " ") for share in (0.1234, 0.00012, 0.9996, 0, 1, 0.056, 4)]
-    ['12 %', '<0.1 %', '>99.9 %', '0 %', '100 %', '5.6 %', '400 %']
-    """
-    if 0 < share < 0.001:
-        return "<0.1\u00a0%"
-    if 0.999 < share < 1:
-        return ">99.9\u00a0%"
-    digits = 1 if 0 < share < 0.0995 or 0.99 < share < 1 else 0
-    return f"{100 * share:,.{digits}f}\u00a0%".replace(".0\u00a0", "\u00a0")
-
-
 def shown(label: str | None, most: int = 40) -> str:
     """Return a value or label as a chart shows it: shortened, and on one line.
 

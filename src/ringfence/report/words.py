@@ -52,6 +52,20 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.4g}"
 
 
+def percent(share: float) -> str:
+    """Return a share as a reader can compare it: never 0 for something, nor 100 for almost everything.
+
+    >>> [percent(share).replace("\u00a0", " ") for share in (0.1234, 0.00012, 0.9996, 0, 1, 0.056, 4)]
+    ['12 %', '<0.1 %', '>99.9 %', '0 %', '100 %', '5.6 %', '400 %']
+    """
+    if 0 < share < 0.001:
+        return "<0.1\u00a0%"
+    if 0.999 < share < 1:
+        return ">99.9\u00a0%"
+    digits = 1 if 0 < share < 0.0995 or 0.99 < share < 1 else 0
+    return f"{100 * share:,.{digits}f}\u00a0%".replace(".0\u00a0", "\u00a0")
+
+
 # What was promised and kept
 
 

@@ -46,6 +46,7 @@ class DuckDB(Engine):
         self._held: dict[str, pa.Table] = {}
         self._text_files: dict[str, str] = {}
         self._frugal = data.memory_limit is not None
+        self._duckdb.execute("SET enable_progress_bar = false")  # at a prompt it would write between what we show
         self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
             try:

@@ -1,9 +1,10 @@
 """What every search reports: how far it is, when to stop, and what it can vouch for in the end."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
+
+from ringfence.events import Event, Listener
 
 REPORT_EVERY = 0.1  # seconds
 
@@ -33,12 +34,14 @@ class SearchResult:
 
 @dataclass
 class Watch:
-    """Counts evaluated nodes, tells a listener how far the search is, and says when its time is up."""
+    """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop."""
 
     time_limit: float | None = None
-    listener: Callable[[str], None] | None = None
+    listener: Listener | None = None
     nodes: int = 0
     started: float = field(default_factory=time.monotonic)
+    stopped: bool = False
+    """Whether the listener has asked for what was found so far."""
     _reported: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
@@ -51,22 +54,21 @@ class Watch:
         """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""
         with self._lock:  # threads count together
             self.nodes += nodes
-        if self.listener is None or self.seconds - self._reported <= REPORT_EVERY:
-            return
-        self._reported = self.seconds
-        words = [f"{self.nodes:,} recodings judged, {self.nodes / self.seconds:,.0f} a second"]
-        words += [] if best is None else [f"best cost {best:,.6g}"]
-        if best is not None and bound is not None and bound > 0:
-            words.append(f"at least {bound:,.6g}, gap {max(0.0, 1 - bound / best):.1%}")
-        self.listener(", ".join(words))
+        self._tell(None, "recodings judged", best, bound)
 
     def advance(self, done: int, total: int, what: str, best: float | None = None) -> None:
         """Count what has been done of something that is known to be so much, and report now and then."""
         self.nodes += done
-        if self.listener is not None and self.seconds - self._reported > REPORT_EVERY:
-            self._reported = self.seconds
-            self.listener(f"{self.nodes:,} of {total:,} {what}" + ("" if best is None else f", loss {best:.5f}"))
+        self._tell(total, what, best, None)
+
+    def _tell(self, total: int | None, unit: str, best: float | None, bound: float | None) -> None:
+        if self.listener is None or self.seconds - self._reported <= REPORT_EVERY:
+            return
+        self._reported = self.seconds
+        event = Event("search", self.seconds, "searching", self.nodes, total, unit, best, bound)
+        if self.listener(event) is True and best is not None:
+            self.stopped = True
 
     def expired(self) -> bool:
-        """Whether the time is up; never before the first node, so that there is something to say."""
-        return self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit
+        """Whether the search is to stop; never before the first node, so that there is something to say."""
+        return self.stopped or (self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ringfence.census.census import Census
 from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.events import Event
 from ringfence.search.groups import cluster_layout
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.cluster import ClusterResult, cluster, diversity_weights
@@ -317,10 +318,10 @@ def test_when_the_time_is_up_groups_are_published_whole(ties: str) -> None:
 
 
 def test_progress_is_told() -> None:
-    said: list[str] = []
+    said: list[Event] = []
     with patch("ringfence.search.progress.REPORT_EVERY", -1.0):
         attempt(crowd(rows=300, values=7, seed=5), 4, (2, 2), watch=Watch(listener=said.append))
-    assert said == ["1 of 2 groups clustered", "2 of 2 groups clustered"]
+    assert [event.figures for event in said] == ["1 of 2 groups clustered", "2 of 2 groups clustered"]
 
 
 def test_diversity_counts_by_the_number_of_values_unless_it_is_given() -> None:

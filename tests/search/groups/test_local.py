@@ -15,6 +15,7 @@ from ringfence.census.census import Census
 from ringfence.census.covers import Representation, cover_groups
 from ringfence.census.groups import Groups
 from ringfence.errors import Unsatisfiable
+from ringfence.events import Event
 from ringfence.judging.metrics import measure_groups
 from ringfence.judging.models import promise
 from ringfence.kernels.groups.cutting import NEVER, last_starts
@@ -298,7 +299,7 @@ def test_mondrian_cuts_as_long_as_both_halves_hold(case: Case, k: int, privacy: 
 @given(case=cases(sensitive=1), k=small)
 def test_when_time_is_up_the_groups_so_far_hold(case: Case, k: int) -> None:
     census = case.census
-    told: list[str] = []
+    told: list[Event] = []
     for watch in (Watch(1e-9, told.append), Watch(1e-9, told.append, nodes=1)):
         try:
             groups, _ = local(census, GroupsAsked(k, limit=census.rows), watch=watch)

@@ -165,3 +165,14 @@ def test_more_people_than_rows_is_unsatisfiable_and_names_the_largest_k() -> Non
     spec = Spec(attributes={"sex": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 4})
     with pytest.raises(Unsatisfiable, match=r"3 rows.*k = 4.*largest k that is possible is 3"):
         decide(Case(table, spec).census, spec, Watch())
+
+
+def test_attributes_that_say_the_same_are_not_tried_in_all_combinations() -> None:
+    table = pa.table({f"q{place:02}": ["a", "b"] * 3 for place in range(40)})
+    attributes = {name: {"role": "quasi", "hierarchy": "flat"} for name in table.column_names}
+    spec = Spec(attributes=attributes, privacy={"k": 3})
+    decision = decide(Case(table, spec).census, spec, Watch())
+    assert decision.search is not None
+    assert decision.search.optimal
+    assert decision.search.nodes < 100
+    assert set(decision.recoding.levels.values()) == {0}

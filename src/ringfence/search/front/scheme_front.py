@@ -12,6 +12,7 @@ from typing import Any
 from ringfence.census.census import Census
 from ringfence.declared import METRICS
 from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.events import Listener
 from ringfence.search.decision import Decision
 from ringfence.search.front.frontier import Front, exact_front
 from ringfence.search.progress import SearchResult, Watch
@@ -69,8 +70,7 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     """Return the best recodings of the attributes' schemes for each k of `frontier.k`.
 
     Each k is searched as `method.search` says, the largest first. `method.time_limit` is for all of them together: each
-    gets its share of what is left. A point whose search was ended early says so, with what none can go below. Ctrl-C
-    ends the search for one k.
+    gets its share of what is left. A point whose search was ended early says so, with what none can go below.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     for place, k in enumerate(reversed(chosen)):
         left = None if watch.time_limit is None else max(0.0, watch.time_limit - watch.seconds) / (len(chosen) - place)
         asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": k})})
-        own = Watch(left, None if watch.listener is None else _telling(watch, k))
+        own = Watch(left, None if watch.listener is None else _telling(watch.listener, k))
         try:
             decision, state = best_recodings(census, asked, own, state)
         except Unsatisfiable:
@@ -108,9 +108,9 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     return SchemeFront(_with_rising_bounds(points[::-1]), levels, tuple(sorted(impossible)), watch.seconds)
 
 
-def _telling(watch: Watch, k: int) -> Any:
+def _telling(listener: Listener, k: int) -> Listener:
     """Return a listener that says which k is being searched."""
-    return lambda event: watch.listener and watch.listener(f"k = {k}: {event}")
+    return lambda event: listener(replace(event, what=f"{event.what} for k = {k}"))
 
 
 def _over_levels(census: Census, spec: Spec, watch: Watch) -> Front | None:

@@ -45,17 +45,12 @@ def search(
     proofs = [Proof(TwoEliminated(census, spaces, *pair, terms), answers, watch) for pair in pairs]
     if not proofs:
         proofs = [Proof(Alone(answers.bounder(alone(spaces))), answers, watch)]
-    proven = False
-    try:
-        answers.begin(start)
-        proven = answers.proven
-        while len(proofs) > 1 and not proven:
-            proven = any(proof.run(TRIED) for proof in proofs)
-            proofs = sorted(proofs, key=lambda proof: -proof.bound)[: (len(proofs) + 1) // 2]
-        proven = proven or proofs[0].run()
-    except KeyboardInterrupt:
-        if answers.best is None:
-            raise
+    answers.begin(start)
+    proven = answers.proven
+    while len(proofs) > 1 and not proven:
+        proven = any(proof.run(TRIED) for proof in proofs)
+        proofs = sorted(proofs, key=lambda proof: -proof.bound)[: (len(proofs) + 1) // 2]
+    proven = proven or proofs[0].run()
     if answers.best is None:
         if not proven:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")

@@ -124,13 +124,8 @@ def search_partitions(
     ours.
     """
     search = _BranchAndBound(census, spaces, roller, promise, metric, limit, watch, up, techniques)
-    try:
-        search.look_at(starts)
-        search.run()
-    except KeyboardInterrupt:  # the user has had enough: what there is will do
-        if search.best is None:
-            raise
-        search.open_bound = min([search.bound, *(entry.bound for entry in search.queue)])
+    search.look_at(starts)
+    search.run()
     best, total = search.best, prod(space.walk.count for space in spaces)
     if best is None:
         if search.open_bound < inf:

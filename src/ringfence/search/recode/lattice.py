@@ -138,9 +138,19 @@ class _LevelSearch:
                 self.explore(depth + 1, fine, floor)
         self.levels[attribute] = 0
 
-    def _hopeless(self, bound: float) -> bool:
-        """Whether nothing with this lower bound can beat the best, not even by a tie."""
-        return self.best is not None and bound > self.best.cost + SLACK * abs(self.best.cost)
+    def _hopeless(self, bound: float, suppressed: int = 0) -> bool:
+        """Whether no node from the one under way upwards can beat the best, if each costs at least so much, and
+        suppresses at least so many rows.
+
+        One that costs the same and suppresses no fewer wins a tie only by smaller levels, and those of the node under
+        way are the smallest of all. Without this, attributes that say the same would be tried in all combinations.
+        """
+        if self.best is None:
+            return False
+        if bound > self.best.cost + SLACK * abs(self.best.cost):
+            return True
+        ties_at_best = bound >= self.best.cost * (1 - SAME) and suppressed >= self.best.suppressed
+        return ties_at_best and self.best.levels <= tuple(self.levels)
 
     def _box_closed(self, coarsest: Classes, rest: Sequence[int], floor: float) -> bool:
         """Whether the box above can be left out, by what its coarsest classes must suppress.
@@ -158,7 +168,7 @@ class _LevelSearch:
         gain = self.metric.gain(self.levels, coarsest) if hopeless else 0
         for other in rest:
             self.levels[other] = 0
-        return self._hopeless(floor + gain)
+        return self._hopeless(floor + gain, hopeless)
 
     def _judge(self, classes: Classes) -> None:
         """Evaluate the node under way exactly."""

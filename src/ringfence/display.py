@@ -1,0 +1,101 @@
+"""What a run shows while one waits: its stages, how long they take, how far it is, and what is best so far.
+
+On a terminal, or in a notebook. Nothing is shown of work that takes less than a second, and nothing is left of it
+afterwards.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+
+from ringfence.events import Event
+
+QUIET = 1.0  # seconds in which nothing is shown
+PATIENCE = 20.0
+"""After so many seconds of a search that has an answer, it is said how to stop."""
+
+
+class Display:
+    """A listener that shows what it is told.
+
+    `stopping` is what it answers: whether a search that has an answer is to stop.
+    """
+
+    def __init__(self) -> None:
+        self.stopping = False
+        self.current: Event | None = None
+        self._began = self._since = self._improved = time.monotonic()
+        self._done: list[tuple[str, float]] = []
+        self._spinner = Spinner("dots")
+
+    def __call__(self, event: Event) -> bool:
+        now, before = time.monotonic(), self.current
+        if before is None or event.stage != before.stage:
+            if before is not None:
+                self._done.append((before.what, now - self._since))
+            self._since = self._improved = now
+        elif event.best != before.best:
+            self._improved = now
+        self.current = event
+        return self.stopping
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a search is going on that has an answer already."""
+        return self.current is not None and self.current.stage == "search" and self.current.best is not None
+
+    def __rich__(self) -> RenderableType:
+        now = time.monotonic()
+        if now - self._began < QUIET or self.current is None:
+            return ""
+        stages = Table.grid(padding=(0, 2))
+        for what, seconds in self._done:
+            stages.add_row("[green]✓[/green]", what, f"{seconds:.1f} s")
+        stages.add_row(self._spinner, f"[bold]{self.current.what}[/bold]", f"{now - self._since:.1f} s")
+        lines: list[RenderableType] = [stages]
+        if self.current.figures:
+            lines.append(f"   {self.current.figures}")
+        if self.has_answer and now - self._since > PATIENCE:
+            lines.append(f"   [dim]the best so far is {now - self._improved:.0f} s old. {self._how_to_stop()}[/dim]")
+        return Group(*lines)
+
+    def _how_to_stop(self) -> str:
+        if self.stopping:
+            return "It is being taken; Ctrl-C once more keeps nothing."
+        return "Ctrl-C takes it; Ctrl-C twice keeps nothing; method.time_limit sets a limit."
+
+
+@contextmanager
+def shown(console: Console | None = None) -> Iterator[Display]:
+    """Show what a run is busy with as long as the context lasts; see `api.progress`."""
+    display = Display()
+    live = Live(display, console=console or Console(stderr=True), refresh_per_second=8, transient=True)
+    with _stoppable(display), live:
+        yield display
+
+
+@contextmanager
+def _stoppable(display: Display) -> Iterator[None]:
+    """Let the first Ctrl-C ask for the best so far, where there is one."""
+    if threading.current_thread() is not threading.main_thread():  # only there can signals be handled
+        yield
+        return
+
+    def interrupted(number: int, frame: Any) -> None:  # noqa: ARG001
+        if display.stopping or not display.has_answer:
+            raise KeyboardInterrupt
+        display.stopping = True
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,43 @@
+"""The diary of a run: what happened when, kept for the log and told to whoever listens."""
+
+import datetime as dt
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ringfence.events import Event, Listener, Stage
+from ringfence.spec import Spec
+
+if TYPE_CHECKING:
+    from ringfence.search.progress import Watch
+
+
+class Diary:
+    """Keeps what happened when, and passes it on."""
+
+    def __init__(self, listener: Listener | None = None, lines: Iterable[str] = ()) -> None:
+        self.lines = [*lines]
+        self._listener = listener
+        self._started = time.monotonic()
+
+    def __call__(self, stage: Stage, what: str) -> None:
+        now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
+        self.lines.append(f"{now} {what}")
+        self.tell(Event(stage, 0, what))
+
+    def tell(self, event: Event) -> object:
+        """Pass an event on without keeping it, with the time since the run began; return what the listener says."""
+        seconds = time.monotonic() - self._started
+        return None if self._listener is None else self._listener(replace(event, seconds=seconds))
+
+    @contextmanager
+    def searching(self, spec: Spec) -> "Iterator[Watch]":
+        """Yield what a search is watched by; tell also when it has to be compiled first."""
+        from ringfence.kernels.compiling import told
+        from ringfence.search.progress import Watch
+
+        compiling = Event("compile", 0, "compiling for the first use; this is kept, and takes its time only once")
+        with told(lambda: self.tell(compiling)):
+            yield Watch(spec.method.time_limit, self.tell)

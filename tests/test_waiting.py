@@ -1,0 +1,198 @@
+"""What one sees while a run is at work: events, the display on a terminal, and what an interruption keeps."""
+
+import io
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import numba
+import numpy as np
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+import ringfence as rf
+from ringfence.display import Display, shown
+from ringfence.kernels.compiling import told
+
+ENDLESS = """
+[data]
+source = "crowd.csv"
+[privacy]
+k = 3
+[method]
+scheme = "set"
+metric = "glm"
+suppression = 0.1
+"""
+
+
+def crowd() -> pa.Table:
+    """A table in which no search for the best sets of values ends soon."""
+    random = np.random.default_rng(7)
+    return pa.table({f"q{place}": (random.geometric(0.2, 2000) % 14).astype(str) for place in range(6)})
+
+
+def endless() -> rf.Spec:
+    attributes = {f"q{place}": {"role": "quasi"} for place in range(6)}
+    method = {"scheme": "set", "metric": "glm", "suppression": 0.1}
+    return rf.Spec(attributes=attributes, privacy={"k": 3}, method=method)
+
+
+def test_events_tell_the_stages_and_how_far_a_search_is() -> None:
+    events: list[rf.Event] = []
+    spec = endless().model_copy(update={"method": endless().method.model_copy(update={"time_limit": 2})})
+    release = rf.anonymize(crowd(), spec, listener=events.append)
+    stages = list(dict.fromkeys(event.stage for event in events if event.stage != "compile"))
+    assert stages == ["count", "search", "rewrite", "audit"]
+    assert [event.seconds for event in events] == sorted(event.seconds for event in events)
+    judged = [event for event in events if event.best is not None]
+    assert judged
+    assert all(event.done is not None and event.unit == "recodings judged" for event in judged)
+    assert judged[-1].best is not None
+    assert release.search is not None
+    assert judged[-1].best >= release.search.cost - 1e-9
+
+
+def test_a_listener_can_ask_for_the_best_so_far() -> None:
+    release = rf.anonymize(crowd(), endless(), listener=lambda event: event.best is not None)
+    assert release.audit.ok
+    assert release.search is not None
+    assert not release.search.optimal
+
+
+def test_what_is_compiled_is_told_and_what_is_there_is_not() -> None:
+    begun: list[None] = []
+    doubled = numba.njit(lambda number: 2 * number)
+    with told(lambda: begun.append(None)) as compilations:
+        assert doubled(2) == 4
+        assert len(begun) == 1
+        assert doubled(3) == 6
+    assert len(begun) == 1
+    assert compilations.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (rf.Event("count", 1, "counting the rows"), "counting the rows"),
+        (rf.Event("search", 1, "searching", 1200, 3000, "groups"), "searching: 1,200 of 3,000 groups"),
+        (rf.Event("search", 1, "searching", 7, None, "cuts", 0.5), "searching: 7 cuts, best 0.5"),
+        (rf.Event("search", 1, "searching", 7, None, "cuts", 0.5, 0.0), "searching: 7 cuts, best 0.5"),
+        (
+            rf.Event("search", 1, "searching", 7, None, "cuts", 0.0, 0.1),
+            "searching: 7 cuts, best 0, at least 0.1, gap 0.0%",
+        ),
+    ],
+)
+def test_an_event_in_words(event: rf.Event, words: str) -> None:
+    assert str(event) == words
+
+
+def test_the_display_shows_stages_figures_and_how_to_stop() -> None:
+    display = Display()
+    screen = Console(file=io.StringIO(), width=120)
+    with patch("ringfence.display.QUIET", 0.0), patch("ringfence.display.PATIENCE", -1.0):
+        display(rf.Event("count", 0.1, "counting the rows"))
+        display(rf.Event("search", 0.2, "searching", 10, None, "recodings judged", 0.5, 0.25))
+        screen.print(display)
+    assert isinstance(screen.file, io.StringIO)
+    text = screen.file.getvalue()
+    for words in (
+        "✓",
+        "counting the rows",
+        "10 recodings judged, best 0.5, at least 0.25, gap 50.0%",
+        "Ctrl-C takes it",
+    ):
+        assert words in text
+
+
+def test_nothing_is_shown_of_short_work() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with shown(screen) as listener:
+        listener(rf.Event("count", 0.1, "counting the rows"))
+    assert isinstance(screen.file, io.StringIO)
+    assert "counting" not in screen.file.getvalue()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(crowd(), tmp_path / "crowd.csv")
+    attributes = "".join(f'[attributes.q{place}]\nrole = "quasi"\n' for place in range(6))
+    (tmp_path / "endless.toml").write_text(ENDLESS + attributes)
+    quick = ENDLESS.replace('scheme = "set"', 'scheme = "set"\ntime_limit = 0.5')
+    (tmp_path / "quick.toml").write_text(quick + attributes)
+    return tmp_path
+
+
+class Terminal:
+    """The command line on a terminal of its own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "ringfence", *arguments],
+            cwd=folder, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "160", "TERM": "xterm"},
+        )  # fmt: skip
+        os.close(slave)
+        self.said = ""
+
+    def parts(self) -> Iterator[str]:
+        """Yield what is said, as it is said."""
+        while True:
+            try:
+                part = os.read(self.master, 65536).decode(errors="replace")
+            except OSError:  # nobody has the other end any more
+                return
+            self.said += part
+            yield part
+
+    def interrupt_at(self, words: str) -> None:
+        """Press Ctrl-C when these words have appeared."""
+        for _ in self.parts():
+            if words in self.said:
+                self.process.send_signal(signal.SIGINT)
+                return
+        raise AssertionError(f"{words!r} was not said: {self.said}")
+
+    def end(self) -> int:
+        """Wait for the end; return the exit code."""
+        for _ in self.parts():
+            pass
+        os.close(self.master)
+        return self.process.wait(60)
+
+
+def test_ctrl_c_takes_the_best_so_far(folder: Path) -> None:
+    terminal = Terminal(folder, "run", "endless.toml", "-o", "out", "--no-report")
+    terminal.interrupt_at("best")
+    assert terminal.end() == 0, terminal.said
+    assert "The promise holds." in terminal.said
+    assert "search: the best that was found" in terminal.said or "not proven optimal" in terminal.said
+    assert (folder / "out" / "public" / "release.csv").exists()
+
+
+def test_ctrl_c_twice_keeps_what_was_there(folder: Path) -> None:
+    first = Terminal(folder, "run", "quick.toml", "-o", "out", "--no-report")
+    assert first.end() == 0, first.said
+    kept = (folder / "out" / "public" / "release.csv").read_bytes()
+    terminal = Terminal(folder, "run", "endless.toml", "-o", "out", "--no-report")
+    terminal.interrupt_at("best")
+    time.sleep(0.01)  # two that are pending are one
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.end() == 130, terminal.said
+    assert "the release that was there is in 'out', whole, as it was" in terminal.said
+    assert (folder / "out" / "public" / "release.csv").read_bytes() == kept
+
+
+def test_the_version_is_told() -> None:
+    told = subprocess.run([sys.executable, "-m", "ringfence", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout == f"ringfence {rf.__version__}\n"
