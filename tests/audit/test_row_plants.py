@@ -251,3 +251,12 @@ def test_a_door_that_lets_two_zeros_in_is_noticed(method: str, monkeypatch: Patc
     asked = rf.Spec(attributes=attributes, privacy={"k": 2}, method={**METHODS[method], "representation": "set"})
     with pytest.raises(AuditFailed):
         rf.anonymize(table, asked)
+
+
+def test_a_tree_is_grown_over_the_values_of_suppressed_rows_too() -> None:
+    """Of three values in twos, the third is alone in its group, and suppressed: the others are still a group."""
+    table = pa.table({"x": list("cbbbaaa"), "who": [str(number) for number in range(7)]})
+    attributes = {"x": {"role": "quasi", "hierarchy": {"fanout": 2}}, "who": {"role": "identifier"}}
+    method = {"name": "levels", "levels": {"x": 1}, "suppression": 0.5}
+    spec = rf.Spec(data={"entity": "who"}, attributes=attributes, privacy={"k": 2}, method=method)
+    assert set(rf.anonymize(table, spec).table["x"].to_pylist()) == {"[a, b]"}

@@ -268,9 +268,14 @@ def _labels_hold(
     for name in names:
         if spec.attributes[name].role == "quasi":
             published = read_labels(counted[name], name, spec)
-            held = cover(published, read_column(counted[RAW + name], name, spec), rows, spec)
-            wrong = ~held.holds[published.codes, held.leaves]
-            past = held.past[published.codes, held.leaves] & ~wrong
+            # A tree may be grown over the values: also over those of rows that went.
+            whole = engine.count(original, [name])
+            raw = pa.chunked_array([*whole[name].chunks, *counted[RAW + name].chunks], whole[name].type)
+            amounts = np.concatenate([whole[ROWS].to_numpy(), np.zeros_like(rows)])
+            held = cover(published, read_column(raw, name, spec), amounts, spec)
+            leaves = held.leaves[whole.num_rows :]
+            wrong = ~held.holds[published.codes, leaves]
+            past = held.past[published.codes, leaves] & ~wrong
             if spec.method.keep_suppressed:
                 past &= np.array([label != ROOT for label in published.labels], bool)[published.codes]
             if past.any():
