@@ -19,7 +19,7 @@ from ringfence.arrays import Ints, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
 from ringfence.census.groups import Groups
-from ringfence.judging.losses import general_loss
+from ringfence.judging.losses import detail_loss
 from ringfence.kernels.secret import secret_key
 from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.plans.base import Label, Occasion
@@ -270,7 +270,7 @@ class GroupPlan(LabelledPlan):
             weights=rows,
             before=np.stack([self.combinations[name].to_numpy() for name in census.names], axis=1)[combination],
             shown=tuple(Shown(column.covers, column.value[group]) for column in columns),
-            losses=tuple(general_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
+            losses=tuple(detail_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
             masked=np.zeros(len(rows), np.bool_),
             recoded=False,
             beside=tuple(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ringfence.arrays import Ints, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
-from ringfence.judging.losses import general_loss
+from ringfence.judging.losses import detail_loss
 from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.plans.base import Label, Occasion
 from ringfence.plans.published import Beside, PlanColumn, Published, RowPlan, others
@@ -143,7 +143,7 @@ class GlobalPlan(RowPlan):
                 members=np.argsort(of, kind="stable").astype(np.int32),
                 starts=np.concatenate([[0], np.cumsum(np.bincount(of))]),
             )
-            loss = general_loss(quasi, by_labels(quasi.hierarchy, column.labels))[firsts]
+            loss = detail_loss(quasi, by_labels(quasi.hierarchy, column.labels))[firsts]
             value = of[leaves]
             if masked.any():
                 value = np.where(masked, len(covers), value)
@@ -195,10 +195,11 @@ def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
 def typed_leaves(quasi: Quasi) -> pa.Array:
     """Return each leaf as a value of its column's type."""
     raw = quasi.raw.type
-    if any(isinstance(key, dt.date) for key in quasi.keys):
+    is_text = pa.types.is_string(raw) or pa.types.is_large_string(raw)
+    if any(type(key) is dt.date for key in quasi.keys) and not is_text:
         days = pa.array(quasi.keys, pa.date32())
         return days.cast(raw) if pa.types.is_timestamp(raw) else days
-    if pa.types.is_string(raw) or pa.types.is_large_string(raw):
+    if is_text:
         return _numbers(quasi.keys) or pa.array(quasi.hierarchy.labels[: quasi.hierarchy.leaves], raw)
     position = np.full(quasi.hierarchy.leaves, -1)
     position[quasi.raw_leaves] = np.arange(len(quasi.raw))

@@ -74,7 +74,7 @@ def card_of(release: "Release") -> Card:
     lost = None
     if isinstance(plan, RowPlan):
         released = plan.published(release.census)
-        lost, examples = _lost(metrics["glm"], attribute_losses(released)), _examples(released)
+        lost, examples = _lost(metrics["detail"], attribute_losses(released)), _examples(released)
     return Card(
         verdict=_verdict(release),
         rows=_rows(release),

@@ -148,6 +148,7 @@ class Release:
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
         from ringfence.release.diary import Diary
         from ringfence.release.job import Job
+        from ringfence.rows.dates import open_again
 
         return Job(
             engine,
@@ -155,7 +156,7 @@ class Release:
             self.decision,
             self.census,
             self.baskets,
-            original=None if self.original is None else engine.open(self.original, self.spec.data),
+            original=None if self.original is None else open_again(engine, self.original, self.spec),
             traced=None if self.traced is None else engine.hold(self.traced),
             attacks=self.attacks,
             diary=Diary(lines=self.log),

@@ -212,7 +212,7 @@ def render(
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
         metrics=[(name, value, METRICS[name].meaning) for name, value in metrics.items() if name not in COUNTS],
-        glm=metrics["glm"],
+        detail=metrics["detail"],
         limit=min(spec.row_limit(census.rows), census.rows),
         method=spec.method.traits.line,
         metric=METRICS[spec.method.minimized].line,
@@ -293,7 +293,7 @@ def _done(census: Census, plan: RowPlan, drawn: Drawn, spec: Spec) -> list[dict[
 
 def _recoding(quasi: Quasi, plan: RowPlan, spec: Spec) -> str:
     if plan.columns[quasi.name].label_of_leaf is None:
-        return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.method.shown_as]
+        return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.shown_as(quasi.name)]
     level = plan.levels.get(quasi.name)
     return spec.scheme_of(quasi.name) if level is None else f"level {level} of {quasi.hierarchy.height}"
 
