@@ -21,6 +21,7 @@ from ringfence.errors import listed, suggestion
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
+CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ipv4", "uk-postcode"]
 
 
 EXACT = Context(prec=400)
@@ -220,6 +221,12 @@ class FanoutHierarchy(SpecTable):
     by: Literal["order", "support"] = "order"
 
 
+class CodeHierarchy(SpecTable):
+    """Codes of a public system, in the groups that their characters say."""
+
+    codes: CodeSystem
+
+
 HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
     "file": FileHierarchy,
     "paths": PathsHierarchy,
@@ -228,6 +235,7 @@ HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
     "mask": MaskHierarchy,
     "dates": DateHierarchy,
     "fanout": FanoutHierarchy,
+    "codes": CodeHierarchy,
 }
 
 
@@ -260,6 +268,7 @@ HierarchySpec: TypeAlias = (
     | MaskHierarchy
     | DateHierarchy
     | FanoutHierarchy
+    | CodeHierarchy
 )
 
 
@@ -316,6 +325,10 @@ class Attribute(SpecTable):
         if self.order == "numeric" and isinstance(self.hierarchy, DateHierarchy):
             raise PydanticCustomError(
                 "order", "order = 'numeric' does not go with a hierarchy of dates, which have their own"
+            )
+        if self.order == "numeric" and isinstance(self.hierarchy, CodeHierarchy):
+            raise PydanticCustomError(
+                "order", "order = 'numeric' does not go with a hierarchy of codes, which are text"
             )
         if self.boundary is not None and self.hierarchy is None:
             raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
