@@ -4,13 +4,13 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError
-from ringfence.methods.checks import check_available, check_front, check_promise
+from ringfence.methods.checks import check_available, check_front, check_promise, check_shown
 from ringfence.release.fronts import Frontier, SchemeFrontier
 from ringfence.release.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release.release import Release
@@ -68,7 +68,11 @@ def anonymize(
     """
     check_available(spec, force=force)
     diary = Diary(listener)
-    return _audited(_located(source, spec), spec, searcher(spec, diary), diary, attacks=_named(attacks), force=force)
+
+    def decider(dated: Spec) -> Decider:
+        return searcher(dated, diary)
+
+    return _audited(_located(source, spec), spec, decider, diary, attacks=_named(attacks), force=force)
 
 
 def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
@@ -91,8 +95,11 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
     if spec.data.composite:
         raise SpecError("data.composite = true: which people are published was decided on the rows of the plan's own")
-    decide, stated = reuser(saved, spec, unknown == "suppress"), labels_of(saved, spec)
-    return _audited(source, spec, decide, Diary(None), labels=stated)
+
+    def decider(dated: Spec) -> Decider:
+        return reuser(saved, dated, unknown == "suppress")
+
+    return _audited(source, spec, decider, Diary(None), labels=labels_of(saved, spec))
 
 
 def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
@@ -107,31 +114,45 @@ def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
 def _audited(
     source: Any,
     spec: Spec,
-    decide: Decider,
+    decider: Callable[[Spec], Decider],
     diary: Diary,
     *,
     attacks: tuple[str, ...] = (),
     labels: Spec | None = None,
     force: bool = False,
 ) -> Release:
-    """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
+    """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
+    from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, like
 
-    held = None if isinstance(source, str | Path) else canonical_table(as_arrow(source), spec.data.missing_values)
+    held = None
+    if not isinstance(source, str | Path):
+        held = with_spelled_dates(canonical_table(as_arrow(source), spec.data.missing_values), spec.formats)
     original = source if held is None else held
     with DuckDB(spec.data) as engine:
+        rows = open_again(engine, original, spec)
+        spec = _dated(rows, spec)
         if held is None or spec.data.basket_id is not None:
-            table, origin, made = _rewrite_rows(engine, source, original, spec, decide)
+            table, origin, made = _rewrite_rows(engine, source, rows, spec, decider(spec))
         else:
-            table, origin, made = _rewrite_in_memory(engine, source, held, spec, decide)
+            table, origin, made = _rewrite_in_memory(engine, source, held, spec, decider(spec))
         diary("auditing the release")
         job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         verdict = job.passed(job.audited(engine.open(table, spec.data, as_it_stands=True), values))
         sensitive = None if made.sensitive is None else like(source, made.sensitive)
         return _release(job, table, verdict, diary, original, sensitive)
+
+
+def _dated(rows: "ibis.Table", spec: Spec) -> Spec:
+    """Return a specification that says which columns hold dates, if the type of these says so; and check it again."""
+    from ringfence.rows.dates import with_typed_dates
+
+    dated = with_typed_dates(rows, spec)
+    check_shown(dated)
+    return dated
 
 
 def _job(
@@ -145,6 +166,7 @@ def _job(
 ) -> "Job":
     """Return the job of publishing what was made."""
     from ringfence.release.job import Job
+    from ringfence.rows.dates import open_again
 
     return Job(
         engine,
@@ -153,7 +175,7 @@ def _job(
         made.census,
         made.baskets,
         origin,
-        original=engine.open(original, spec.data) if _needs_original(spec, attacks) else None,
+        original=open_again(engine, original, spec) if _needs_original(spec, attacks) else None,
         attacks=attacks,
         force=force,
     )
@@ -198,26 +220,25 @@ def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
     return [*(name for name in columns if name != spec.data.basket_id), *whose(spec), *marks(spec)]
 
 
-def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, list[str]]":
-    """Return the rows of a source, of a long table one a basket, with marks; and the columns that are published."""
+def _gathered(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "tuple[ibis.Table, list[str]]":
+    """Return rows, of a long table one a basket, with marks; and the columns that are published."""
     from ringfence.rows.basket_rows import gather
     from ringfence.rows.columns import check_columns
 
-    rows = engine.open(source, spec.data)
     columns = check_columns(rows.columns, spec)
     rows = gather(engine, rows, spec, columns)
     return engine.marked(rows) if marks(spec) else rows, columns
 
 
-def _made(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> "tuple[Made, Origin, ibis.Table]":
-    """Return what is made of the rows of a source, where they come from, and what is to be published of them.
+def _made(engine: "Engine", rows: "ibis.Table", spec: Spec, decide: Decider) -> "tuple[Made, Origin, ibis.Table]":
+    """Return what is made of the rows of an original, where they come from, and what is to be published of them.
 
     Which rows go where may be left to chance: where rows have marks, it is drawn here, once for all that follows.
     """
     from ringfence.audit.trace.rows import Origin
     from ringfence.rows.basket_rows import spread
 
-    rows, columns = _opened(engine, source, spec)
+    rows, columns = _gathered(engine, rows, spec)
     made = decide(engine, rows, _carried(columns, spec))
     hidden = [*whose(spec), *marks(spec)]
     if not hidden:
@@ -227,12 +248,12 @@ def _made(engine: "Engine", source: Any, spec: Spec, decide: Decider) -> "tuple[
 
 
 def _rewrite_rows(
-    engine: "Engine", source: Any, original: Any, spec: Spec, decide: Decider
+    engine: "Engine", source: Any, rows: "ibis.Table", spec: Spec, decide: Decider
 ) -> "tuple[Any, Origin, Made]":
     """Recode a file, or a long table, where the engine has it; return the release as a table of the source's kind."""
     from ringfence.rows.sources import like
 
-    made, origin, published = _made(engine, original, spec, decide)
+    made, origin, published = _made(engine, rows, spec, decide)
     return like(source, engine.fetch(published)), origin, made
 
 
@@ -287,13 +308,16 @@ def run(
     from ringfence.release.folder import new_version
     from ringfence.release.manifest import beside
     from ringfence.release.publish import publish
+    from ringfence.rows.dates import open_original
     from ringfence.rows.duckdb import DuckDB
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
     with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
-        made, origin, rows = _made(engine, source, spec, searcher(spec, diary))
+        original = open_original(engine, source, spec)
+        spec = _dated(original, spec)
+        made, origin, rows = _made(engine, original, spec, searcher(spec, diary))
         diary("writing and auditing the release")
         job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), log=diary.lines)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
@@ -335,6 +359,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     """
     from ringfence.census.census import take_census
     from ringfence.rows.columns import check_columns
+    from ringfence.rows.dates import open_original
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.sources import ROWS
     from ringfence.search.front.frontier import exact_front
@@ -348,7 +373,8 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     diary = Diary(listener)
     with DuckDB(spec.data) as engine:
         diary("counting the rows")
-        rows = engine.open(_located(source, spec), spec.data)
+        rows = open_original(engine, _located(source, spec), spec)
+        spec = _dated(rows, spec)
         check_columns(rows.columns, spec)
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
@@ -398,8 +424,10 @@ def audit(
     same table. A release of the method `anatomy` is two tables: `sensitive` is the second, by default the file of that
     name beside the first.
     """
+    from ringfence.audit.labels.told import told_dates
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import beside, with_manifest
+    from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.engine import as_released
 
@@ -407,15 +435,19 @@ def audit(
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
     with DuckDB(spec.data) as engine:
-        before, everyone = (None if each is None else engine.open(each, spec.data) for each in (original, population))
+        known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)
 
-        def judged(data: Data) -> "Verdict":
+        def judged(data: Data) -> "tuple[Verdict, Spec]":
             rows = engine.open(table, data, as_it_stands=True)
-            return verify(
+            dated = told_dates(engine, rows, spec, known)
+            before, everyone = (
+                None if each is None else with_spelled_rows(engine, each, dated.formats) for each in known
+            )
+            verdict = verify(
                 engine,
                 rows,
-                spec,
+                dated,
                 before,
                 population=everyone,
                 other=None if other is None else engine.open(other, data, as_it_stands=True),
@@ -423,16 +455,17 @@ def audit(
                 attacks=wanted,
                 values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
             )
+            return verdict, dated
 
         if not isinstance(table, str | Path):
-            return judged(spec.data)
+            return judged(spec.data)[0]
         try:  # as a release of ours is written, else as the original is
-            verdict = judged(as_released(spec.data))
+            verdict, dated = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
-            verdict = judged(spec.data)
-        return with_manifest(engine, verdict, Path(table), spec)
+            verdict, dated = judged(spec.data)
+        return with_manifest(engine, verdict, Path(table), dated)
 
 
 def _located(source: Any, spec: Spec) -> Any:

@@ -165,5 +165,7 @@ def test_nodes_need_a_hierarchy() -> None:
         privacy={"k": 2},
         method={"name": "cluster"},
     )
-    with pytest.raises(rf.errors.SpecError, match=r"attributes\.age has no hierarchy, which method\.representation"):
+    with pytest.raises(
+        rf.errors.SpecError, match=r"attributes\.age has no hierarchy, which the method 'cluster' goes by"
+    ):
         rf.anonymize(TABLE, spec)

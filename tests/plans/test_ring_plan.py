@@ -25,7 +25,7 @@ def ring_of_five() -> tuple[pa.Table, rf.Spec]:
     spec = rf.Spec(
         attributes={**AGES, "name": {"role": "insensitive"}},
         privacy={"k": 3},
-        method={"name": "ring", "order": "lexicographic"},
+        method={"name": "ring", "order": "lexicographic", "representation": "set"},
     )
     return pa.table({"age": [20, 21, 30, 31, 40], "name": list("abcde")}), spec
 

@@ -381,10 +381,30 @@ def test_a_boundary_without_a_hierarchy_is_refused() -> None:
     assert "needs a hierarchy" in message
 
 
-def test_dates_in_numeric_order_are_refused() -> None:
-    message = refusal(attributes={"seen": {**QUASI, "hierarchy": {"dates": ["year"]}, "order": "numeric"}})
-    assert "attributes.seen" in message
-    assert "order = 'numeric'" in message
+def test_dates_are_on_a_line_whatever_says_that_they_are_dates() -> None:
+    for says in ({"hierarchy": {"dates": ["year"]}}, {"format": "%d.%m.%Y"}, {"format": ["iso", "%d/%m/%y"]}):
+        for order in ({}, {"order": "numeric"}):
+            attribute = rf.Spec(attributes={"seen": {**QUASI, **says, **order}}).attributes["seen"]
+            assert (attribute.dates, attribute.measured, attribute.numeric) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"format": "%d.%m"}, "does not name year, month and day"),
+        ({"format": "%m/%Y"}, "does not name year, month and day"),
+        ({"format": ["%d.%m.%Y", "%Q"]}, "%Q means nothing"),
+        ({"format": 5}, "allowed: 'iso'"),
+        ({"format": []}, "allowed: 'iso'"),
+        ({"format": "iso", "hierarchy": {"intervals": [5]}}, "intervals are of numbers"),
+        ({"representation": "hierarchy"}, "needs a hierarchy"),
+        ({"representation": "list"}, "allowed: 'set', 'range' or 'hierarchy'"),
+    ],
+)
+def test_odd_formats_and_representations_are_refused(keys: dict[str, Any], words: str) -> None:
+    message = refusal(attributes={"seen": {**QUASI, **keys}})
+    assert message.startswith("attributes.seen")
+    assert words in message
 
 
 def test_recursive_diversity_and_c_go_together() -> None:

@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -12,18 +13,21 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.arrays import Ints, Longs, distinct_rows, sum_by
+from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
 from ringfence.values.builders import Domain, read_domain
 from ringfence.values.hierarchy import Hierarchy
+
+EPOCH = dt.datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Quasi:
     """A quasi-identifier: its hierarchy, which raw value is which leaf, and how many rows each leaf has.
 
-    `ranks[leaf]` is the leaf's place in the attribute's order; without one, that of the hierarchy.
+    `ranks[leaf]` is the leaf's place in the attribute's order; without one, that of the hierarchy. Where leaves lie on
+    a line, as numbers and dates do, it is `numeric`: what lies between two of them has a width.
     """
 
     name: str
@@ -40,6 +44,19 @@ class Quasi:
     def occurring(self) -> int:
         """How many different values occur."""
         return int((self.rows > 0).sum())
+
+    @cached_property
+    def places(self) -> Floats:
+        """Where each leaf that occurs lies on the line: its number, or its seconds; NaN for all others."""
+        places = np.array([np.nan if key is None else _place(key) for key in self.keys])
+        return np.where(self.rows > 0, places, np.nan)
+
+
+def _place(key: Decimal | dt.date) -> float:
+    if isinstance(key, Decimal):
+        return float(key)
+    moment = key if isinstance(key, dt.datetime) else dt.datetime.combine(key, dt.time())
+    return (moment - EPOCH).total_seconds()
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,8 +280,8 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         raw=raw,
         raw_leaves=domain.leaves,
         rows=sum_by(leaves, weights, domain.hierarchy.leaves),
-        ranks=np.arange(domain.hierarchy.leaves, dtype=np.int32) if attribute.order is None else domain.ranks,
-        numeric=attribute.numeric,
+        ranks=domain.ranks if attribute.ordered else np.arange(domain.hierarchy.leaves, dtype=np.int32),
+        numeric=attribute.measured,
         weight=float(attribute.weight),
     )
 

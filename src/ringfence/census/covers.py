@@ -86,11 +86,22 @@ class Shown:
         return [self.covers.labels[value] for value in self.value.tolist()]
 
 
-def cover_groups(census: Census, groups: Groups, representation: Representation) -> tuple[Shown, ...]:
-    """Return for every attribute what each group is published as."""
-    codes = census.codes[groups.tuples]
+def by_attribute(
+    census: Census, representation: Representation | Sequence[Representation]
+) -> tuple[Representation, ...]:
+    """Return how each attribute is shown, where one representation may be given for all of them."""
+    if isinstance(representation, str):
+        return (representation,) * len(census.quasi)
+    return tuple(representation)
+
+
+def cover_groups(
+    census: Census, groups: Groups, representation: Representation | Sequence[Representation]
+) -> tuple[Shown, ...]:
+    """Return for every attribute what each group is published as, in one representation or each in its own."""
+    codes, shown = census.codes[groups.tuples], by_attribute(census, representation)
     return tuple(
-        cover(quasi, groups.group, codes[:, a], groups.count, representation) for a, quasi in enumerate(census.quasi)
+        cover(quasi, groups.group, codes[:, a], groups.count, shown[a]) for a, quasi in enumerate(census.quasi)
     )
 
 

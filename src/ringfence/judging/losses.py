@@ -6,7 +6,6 @@ them, and what those cost that look at classes, is in `metrics`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ from ringfence.declared import METRICS, MetricTraits, declare
 
 if TYPE_CHECKING:
     from ringfence.census.census import Quasi
+    from ringfence.values.hierarchy import Hierarchy
 
 
 class Covering(Protocol):
@@ -38,7 +38,7 @@ class Covering(Protocol):
 
 
 def general_loss(quasi: "Quasi", published: Covering) -> Floats:
-    """GLM of a cell: (leaves covered - 1)/(leaves - 1), for numbers the width covered over the width of the data.
+    """GLM of a cell: (leaves covered - 1)/(leaves - 1), for numbers and dates the width covered over that of the data.
 
     Iyengar: Transforming Data to Satisfy Privacy Constraints, KDD 2002, section 3.
     """
@@ -48,14 +48,53 @@ def general_loss(quasi: "Quasi", published: Covering) -> Floats:
 
 
 def _width(quasi: "Quasi", published: Covering) -> Floats:
-    """Return how far apart the numbers of the data are that are covered, as a share of all of them.
+    """Return how far apart the numbers or dates of the data are that are covered, as a share of all of them.
 
-    0/0 is 0. A missing value has no number: alone it has no width.
+    0/0 is 0. A missing value has no place on the line: alone it has no width.
     """
-    numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
-    numbers[quasi.rows == 0] = np.nan
-    span = 0.0 if np.isnan(numbers).all() else np.nanmax(numbers) - np.nanmin(numbers)
-    return published.spread(numbers) / (span or 1.0)
+    places = quasi.places
+    span = 0.0 if np.isnan(places).all() else np.nanmax(places) - np.nanmin(places)
+    return published.spread(places) / (span or 1.0)
+
+
+class _Nodes:
+    """Nodes of a hierarchy, each published as it is."""
+
+    def __init__(self, tree: "Hierarchy", nodes: npt.NDArray[np.int32]) -> None:
+        self._tree, self.nodes = tree, nodes
+
+    @property
+    def covered(self) -> Longs:
+        return (self._tree.stop[self.nodes] - self._tree.first[self.nodes]).astype(np.int64)
+
+    def total(self, numbers: Longs) -> Floats:
+        sums = np.concatenate([[0.0], np.cumsum(numbers)])
+        return np.asarray(sums[self._tree.stop[self.nodes]] - sums[self._tree.first[self.nodes]], np.float64)
+
+    def spread(self, numbers: Floats) -> Floats:
+        found, which = np.unique(self.nodes, return_inverse=True)
+        inside = [numbers[self._tree.first[node] : self._tree.stop[node]] for node in found.tolist()]
+        low = np.array([np.fmin.reduce(part, initial=np.inf) for part in inside])
+        high = np.array([np.fmax.reduce(part, initial=-np.inf) for part in inside])
+        return np.where(high > low, high - low, 0.0)[which]
+
+
+def node_loss(quasi: "Quasi", published: Covering) -> Floats:
+    """GLM of the lowest node that covers a cell; without a hierarchy between values and root, of the cell as it is.
+
+    A set of four postcodes covers four, but whoever reads it knows no more of the country than their common region. A
+    coarser cell has the same node or a higher one, so that the loss never falls.
+    """
+    tree = quasi.hierarchy
+    return general_loss(quasi, _Nodes(tree, published.nodes) if tree.height > 1 else published)
+
+
+def detail_loss(quasi: "Quasi", published: Covering) -> Floats:
+    """What a reader would call lost of a cell: of numbers and dates their width, of all else what its node loses.
+
+    The node of a range may be far wider than the range: of the last day of a decade and the next one, it is the root.
+    """
+    return general_loss(quasi, published) if quasi.numeric else node_loss(quasi, published)
 
 
 def certainty_penalty(quasi: "Quasi", published: Covering) -> Floats:
@@ -132,6 +171,20 @@ declare(
         meaning="General loss: the share of an attribute's range of values that a published cell leaves open. 0:"
         " exact, 1: nothing is told.",
         of=general_loss,
+    ),
+    CellLoss(
+        name="glm_nodes",
+        line="general loss of nodes: as glm, a set or range as the lowest node of its hierarchy that covers it",
+        meaning="General loss of nodes: as glm, where a set or range of values that have a hierarchy counts as the"
+        " lowest node of it that covers them all.",
+        of=node_loss,
+    ),
+    CellLoss(
+        name="detail",
+        line="detail lost: glm of numbers and dates, by their width, and of all else that of nodes",
+        meaning="Detail lost: numbers and dates by the width that a cell leaves open, all else by the node of its"
+        " hierarchy. 0: exact, 1: nothing is told.",
+        of=detail_loss,
     ),
     CellLoss(
         name="ncp",

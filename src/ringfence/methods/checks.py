@@ -132,14 +132,30 @@ def check_front(spec: Spec, freer: list[str]) -> None:
         raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 
 
+def check_shown(spec: Spec) -> None:
+    """Refuse ranges of values that have no order: what lies between two of them would say nothing.
+
+    A specification alone does not tell; a column may turn out to hold dates.
+    """
+    for name in spec.of_role("quasi"):
+        attribute = spec.attributes[name]
+        if attribute.representation == "range" and not attribute.ordered:
+            raise SpecError(
+                f"attributes.{name}.representation = 'range', but its values have no order; give it one"
+                f" (attributes.{name}.order = 'numeric', 'lexical' or a list), say how its dates are written"
+                f" (attributes.{name}.format), or choose representation = 'set' or 'hierarchy'"
+            )
+
+
 def _check_needs_none(spec: Spec, name: str) -> None:
     """Refuse an attribute without a hierarchy where what is published are labels of one."""
     method = spec.method
     scheme = spec.scheme_of(name) if method.traits.by_scheme else "level"
-    if method.traits.way == GROUPS and method.shown_as == "hierarchy":
+    by_nodes = method.traits.representation == "hierarchy" and method.representation in (None, "hierarchy")
+    if method.traits.way == GROUPS and by_nodes and spec.attributes[name].representation is None:
         raise SpecError(
-            f"attributes.{name} has no hierarchy, which method.representation = 'hierarchy' needs; give it one, or"
-            " representation = 'set' or 'range', which need none"
+            f"attributes.{name} has no hierarchy, which the method {method.name!r} goes by; give it one, or"
+            " method.representation = 'set' or 'range', which need none"
         )
     if method.traits.way != GROUPS and scheme not in ("ordered", "set"):
         raise SpecError(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
     from ringfence.judging.models import promise
-    from ringfence.search.groups.grouped import groups_decision
+    from ringfence.search.groups.grouped import groups_decision, shown_as
     from ringfence.search.groups.mondrian import mondrian
 
     models = promise(spec, census, room=census.rows)
@@ -22,7 +22,7 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
         census,
         models,
         relaxed=spec.method.relaxed,
-        representation=spec.method.shown_as,
+        representation=shown_as(census, spec),
         limit=spec.row_limit(census.rows),
         watch=watch,
     )
@@ -38,7 +38,6 @@ MONDRIAN = Method(
     options=(*WHATEVER, "representation", "relaxed"),
     counts_people=True,
     losses=("glm",),
-    representation="range",
     check_run=check_grouping,
     decides=_decide,
 )

@@ -137,10 +137,11 @@ def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:
 def typed_leaves(quasi: Quasi) -> pa.Array:
     """Return each leaf as a value of its column's type."""
     raw = quasi.raw.type
-    if any(isinstance(key, dt.date) for key in quasi.keys):
+    is_text = pa.types.is_string(raw) or pa.types.is_large_string(raw)
+    if any(type(key) is dt.date for key in quasi.keys) and not is_text:
         days = pa.array(quasi.keys, pa.date32())
         return days.cast(raw) if pa.types.is_timestamp(raw) else days
-    if pa.types.is_string(raw) or pa.types.is_large_string(raw):
+    if is_text:
         return _numbers(quasi.keys) or pa.array(quasi.hierarchy.labels[: quasi.hierarchy.leaves], raw)
     position = np.full(quasi.hierarchy.leaves, -1)
     position[quasi.raw_leaves] = np.arange(len(quasi.raw))

@@ -4,6 +4,7 @@ A set becomes a list of its values, a range its two ends. All of it is read from
 and orders of the specification: nothing is told that the labels do not tell.
 """
 
+import calendar
 import datetime as dt
 import json
 import re
@@ -19,16 +20,17 @@ from ringfence.errors import SpecError
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import LABEL
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute, DateHierarchy
+from ringfence.spec.tables import Attribute
 
 LOW, HIGH = "low", "high"
 
 _ITEM = re.compile(r'"(?:[^"\\]|\\.)*"|[^,"\[\]{}()\\]+')
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,9})?)?", re.ASCII)
+_PART = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)|-Q(?P<quarter>[1-4])|(?<=0)(?P<decade>s))?", re.ASCII)
 
-Value = Decimal | dt.date | str
-"""A number, a day, or text."""
+Value = Decimal | dt.datetime | str
+"""A number, a moment (a day as its midnight), or text."""
 
 
 def typed_rows(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table | None:
@@ -51,12 +53,17 @@ def typed_columns(
     Lists under the column's name: a value alone is a list of one, a missing one too; what does not list its values has
     none. Ends: of a range as it has them, also where one is not itself covered; of a value, twice itself; of a set of
     numbers or days, the least and the greatest. A label that says neither, such as `*`, has nothing. Values are numbers
-    where the attribute is numeric, days where its hierarchy is of dates, else text.
+    where the attribute is numeric, days or moments where it is of dates, else text. Of a month, quarter, year or decade
+    the ends are its first and its last day. A range that stands in a set with a missing value has its ends, too.
 
     >>> age = Attribute(role="quasi", order="numeric")
     >>> table = typed_columns({"age": ["[30, 34]", "{36, 39}", "41"]}, {"age": age})
     >>> [[*row.values()][1:] for row in table["age"].to_pylist()]
     [[None, 30, 34], [[36, 39], 36, 39], [[41], 41, 41]]
+    >>> born = Attribute(role="quasi", hierarchy={"dates": ["year"]})
+    >>> table = typed_columns({"born": ["[1940-12-24, 1958-03-25]", "1940"]}, {"born": born})["born"]
+    >>> [str(day) for day in table.to_pylist()[1].values()]
+    ['1940', '1940-01-01', '1940-12-31']
     """
     return {
         name: table for name, words in labels.items() if (table := _typed(name, words, attributes[name])) is not None
@@ -95,22 +102,33 @@ def _typed(name: str, labels: Sequence[str | None], attribute: Attribute) -> pa.
 def _read(label: str | None, value: Callable[[str], Value | None]) -> _Reading:
     if label is None:
         return _Reading((None,))
-    members = _items(label, "{", "}")
+    with_missing = label.startswith("{[") and label.endswith("], null}")
+    members = None if with_missing else _items(label, "{", "}")
     if members is not None:
         values = tuple(None if item is None else value(item) for item in members)
-        least = [each for each in values if isinstance(each, Decimal | dt.date)]
+        least = [each for each in values if isinstance(each, Decimal | dt.datetime)]
         if len(least) < len(values):
             return _Reading(values, kind="set")
         return _Reading(values, min(least), max(least), "set")
-    ends = _items(label, "[", "]") or _items(label, "[", ")") or []
-    if len(ends) == 2 and None not in ends:
-        low, high = (value(end or "") for end in ends)
-        return _Reading(None, low, high, "range")
-    if value is _number and label.startswith(("<", ">=")):  # bottom and top coding
-        end = value(label.lstrip("<>="))
-        return _Reading(None, None, end, "range") if label[0] == "<" else _Reading(None, end, None, "range")
+    ends = _ends(label[1 : -len(", null}")] if with_missing else label, value)
+    if ends is not None:
+        return _Reading(None, *ends, "range")
+    part = _calendar_part(label) if value is _moment else None
+    if part is not None:
+        return _Reading(None, *part, "part")
     alone = None if label == "*" else value(label)
     return _Reading() if alone is None else _Reading((alone,), alone, alone)
+
+
+def _ends(label: str, value: Callable[[str], Value | None]) -> tuple[Value | None, Value | None] | None:
+    """Return the ends of a range, None where it is open to that side; None where it is no range."""
+    ends = _items(label, "[", "]") or _items(label, "[", ")") or []
+    if len(ends) == 2 and None not in ends:
+        return value(ends[0] or ""), value(ends[1] or "")
+    if value is _number and label.startswith(("<", ">=")):  # bottom and top coding
+        end = value(label.lstrip("<>="))
+        return (None, end) if label[0] == "<" else (end, None)
+    return None
 
 
 def _items(label: str, opening: str, closing: str) -> list[str | None] | None:
@@ -140,15 +158,35 @@ def _items(label: str, opening: str, closing: str) -> list[str | None] | None:
 def _value_of(attribute: Attribute) -> Callable[[str], Value | None]:
     if attribute.numeric:
         return _number
-    return _day if isinstance(attribute.hierarchy, DateHierarchy) else str
+    return _moment if attribute.dates else str
 
 
 def _number(word: str) -> Decimal | None:
     return Decimal(word) if _NUMBER.fullmatch(word) else None
 
 
-def _day(word: str) -> dt.date | None:
-    return dt.date.fromisoformat(word) if _DAY.fullmatch(word) else None
+def _moment(word: str) -> dt.datetime | None:
+    return dt.datetime.fromisoformat(word) if _MOMENT.fullmatch(word) else None
+
+
+def _calendar_part(word: str) -> tuple[dt.datetime, dt.datetime] | None:
+    """Return the first and the last day of a month, a quarter, a year or a decade; None where it is no such part.
+
+    >>> [str(day.date()) for day in _calendar_part("2024-Q1")], _calendar_part("2024-01-01")
+    (['2024-01-01', '2024-03-31'], None)
+    """
+    found = _PART.fullmatch(word)
+    if found is None:
+        return None
+    year, month, quarter, decade = found["year"], found["month"], found["quarter"], found["decade"]
+    first = int(month or 0) or 3 * int(quarter or 0) - 2 if month or quarter else 1
+    months = 1 if month else 3 if quarter else 120 if decade else 12
+    begin = int(year) * 12 + first - 1
+    if not (begin >= 12 and begin + months <= 10_000 * 12) or not 1 <= first <= 12:
+        return None
+    later_year, later = divmod(begin + months - 1, 12)
+    last = calendar.monthrange(later_year, later + 1)[1]
+    return dt.datetime(int(year), first, 1), dt.datetime(later_year, later + 1, last)
 
 
 def _type_of(values: Sequence[Value]) -> tuple[pa.DataType, Callable[[Any], Any]]:
@@ -156,8 +194,11 @@ def _type_of(values: Sequence[Value]) -> tuple[pa.DataType, Callable[[Any], Any]
 
     Numbers with more digits than a type holds stay text.
     """
+    if values and isinstance(values[0], dt.datetime):
+        whole = all(isinstance(value, dt.datetime) and value.time() == dt.time() for value in values)
+        return pa.date32() if whole else pa.timestamp("us"), lambda value: value
     if not values or not isinstance(values[0], Decimal):
-        return (pa.date32() if values and isinstance(values[0], dt.date) else pa.string()), lambda value: value
+        return pa.string(), lambda value: value
     numbers = [value for value in values if isinstance(value, Decimal)]
     if all(number == int(number) and abs(number) < 2**63 for number in numbers):
         return pa.int64(), lambda value: None if value is None else int(value)

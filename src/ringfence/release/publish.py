@@ -114,7 +114,7 @@ def _unlike(engine: Engine, written: ibis.Table, rows: ibis.Table, spec: Spec, f
 
 def _write_typed(engine: Engine, release: Path, spec: Spec) -> None:
     """Write a release once more beside itself, sets as lists and ranges as two columns, where it has any."""
-    if not spec.groups_rows or spec.method.shown_as == "hierarchy":
+    if not spec.groups_rows or all(spec.shown_as(name) == "hierarchy" for name in spec.of_role("quasi")):
         return
     rows = typed_rows(engine, engine.open(release, spec.data, as_it_stands=True), spec)
     if rows is not None:

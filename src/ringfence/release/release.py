@@ -147,6 +147,7 @@ class Release:
     def job(self, engine: "Engine") -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
         from ringfence.release.job import Job
+        from ringfence.rows.dates import open_again
 
         return Job(
             engine,
@@ -154,7 +155,7 @@ class Release:
             self.decision,
             self.census,
             self.baskets,
-            original=None if self.original is None else engine.open(self.original, self.spec.data),
+            original=None if self.original is None else open_again(engine, self.original, self.spec),
             traced=None if self.traced is None else engine.hold(self.traced),
             attacks=self.attacks,
             log=self.log,

@@ -325,7 +325,7 @@ def _done(census: Census, plan: GlobalPlan | GroupPlan | RingPlan, drawn: Drawn,
 
 def _recoding(quasi: Quasi, column: ColumnPlan | GroupColumn, spec: Spec) -> str:
     if isinstance(column, GroupColumn):
-        return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.method.shown_as]
+        return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.shown_as(quasi.name)]
     if column.level is None:
         return spec.scheme_of(quasi.name)
     return f"level {column.level} of {quasi.hierarchy.height}"

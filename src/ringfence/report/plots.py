@@ -44,8 +44,7 @@ THINNEST = 200
 NARROW = 34  # pixels that a label needs
 ERROR_EDGES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, np.inf)
 ERROR_NAMES = ("up to 5 %", "5 to 10 %", "10 to 20 %", "20 to 50 %", "50 to 100 %", "over 100 %")
-EPOCH = dt.date(1970, 1, 1)
-DAY = 86_400_000  # milliseconds
+EPOCH = dt.datetime(1970, 1, 1)
 
 
 # Class sizes
@@ -189,8 +188,11 @@ class StepLine:
 
 
 def position(key: Decimal | dt.date | None) -> float:
-    """Return where a number or a day stands on a line; days in milliseconds, as Vega counts them."""
-    return float((key - EPOCH).days * DAY) if isinstance(key, dt.date) else float(key or 0)
+    """Return where a number, a day or a moment stands on a line; times in milliseconds, as Vega counts them."""
+    if not isinstance(key, dt.date):
+        return float(key or 0)
+    moment = key if isinstance(key, dt.datetime) else dt.datetime.combine(key, dt.time())
+    return (moment - EPOCH).total_seconds() * 1000
 
 
 def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> StepLine:

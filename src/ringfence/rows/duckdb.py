@@ -133,7 +133,7 @@ class DuckDB(Engine):
         schema = _parquet_schema(path)
         refuse_odd_names(schema.names)
         zones = {field.name: field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz}
-        shown = [f"timezone({_literal(zone)}, {_quoted(name)}) AS {_quoted(name)}" for name, zone in zones.items()]
+        shown = [f"{_shown_by_clocks(_quoted(name), zone)} AS {_quoted(name)}" for name, zone in zones.items()]
         replaced = f" REPLACE ({', '.join(shown)})" if shown else ""
         with _saying(f"cannot read {str(path)!r}", DataError):
             return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
@@ -304,6 +304,18 @@ def _as_text(column: ibis.Value) -> ibis.Value:
     whole = column.try_cast("int64")  # rounds, and is missing for what is too large
     same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
     return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
+
+
+def _shown_by_clocks(column: str, zone: str) -> str:
+    """Return what clocks show of a moment in a zone: one with a name, or an offset, which the engine has no name for.
+
+    >>> _shown_by_clocks("seen", "-05:30")
+    "timezone('UTC', seen) - INTERVAL 330 MINUTE"
+    """
+    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", zone)
+    if offset is None:
+        return f"timezone({_literal(zone)}, {column})"
+    return f"timezone('UTC', {column}) {offset[1]} INTERVAL {int(offset[2]) * 60 + int(offset[3])} MINUTE"
 
 
 def _parquet_schema(path: Path) -> pa.Schema:

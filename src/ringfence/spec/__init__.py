@@ -8,7 +8,7 @@ data (a column, a value) where the data is read; all of them speak the same way.
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
@@ -18,9 +18,10 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from ringfence.declared import BUCKETS, GROUPS, RECODES, Scheme
+from ringfence.declared import BUCKETS, GROUPS, RECODES, Representation, Scheme
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.spec.tables import (
+    ISO,
     Attribute,
     Bound,
     Closeness,
@@ -183,8 +184,55 @@ class Spec(SpecTable):
         return max([1, *asked, *([self.privacy.p] if self.privacy.p and name in self.of_role("sensitive") else [])])
 
     def scheme_of(self, name: str) -> Scheme:
-        """Return the scheme of an attribute: its own, else the method's."""
-        return self.attributes[name].scheme or self.method.scheme
+        """Return the scheme of an attribute: its own, else the method's, of dates in runs of neighbours.
+
+        Sets would list them, which has to be asked for by attribute.
+        """
+        attribute = self.attributes[name]
+        unlisted: dict[Scheme, Scheme] = {"set": "ordered", "guided-set": "guided-ordered"}
+        scheme = self.method.scheme
+        if attribute.measured_dates and attribute.representation != "set":
+            scheme = unlisted.get(scheme, scheme)
+        return attribute.scheme or scheme
+
+    def shown_as(self, name: str) -> Representation:
+        """Return how groups show an attribute: as it says, else as the method is told to, else by what it holds.
+
+        Numbers and dates are ranges, all else what the method makes of it. The method's key goes for what can be shown
+        so: a range needs an order, a node a hierarchy, and exact dates are listed only where their attribute says so.
+        """
+        attribute, asked = self.attributes[name], self.method.representation
+        fits = {
+            "range": attribute.ordered,
+            "hierarchy": attribute.hierarchy is not None,
+            "set": not attribute.measured_dates,
+        }
+        if attribute.representation is not None:
+            return attribute.representation
+        if asked is not None and fits[asked]:
+            return asked
+        return "range" if attribute.measured else self.method.traits.representation
+
+    @property
+    def formats(self) -> dict[str, list[str]]:
+        """The formats of text that is dates, by attribute."""
+        return {name: attribute.formats for name, attribute in self.attributes.items() if attribute.formats}
+
+    def with_dates(self, columns: Iterable[str]) -> Self:
+        """Return the same specification, which says of these columns that they hold dates.
+
+        A table says so by their type. Attributes that are to be numbers, or whose order is listed, stay what they are.
+        """
+        found = [
+            name
+            for name in columns
+            if name in self.of_role("quasi", "sensitive")
+            and not self.attributes[name].dates
+            and not isinstance(self.attributes[name].hierarchy, IntervalHierarchy)
+            and not isinstance(self.attributes[name].order, list)
+        ]
+        dated = {name: self.attributes[name].model_copy(update={"format": ISO}) for name in found}
+        return self.model_copy(update={"attributes": {**self.attributes, **dated}}) if dated else self
 
     def of_role(self, *roles: Role) -> list[str]:
         """Return the attributes of these roles in the order of the specification."""
@@ -266,7 +314,7 @@ class Spec(SpecTable):
         for closeness in self.closenesses():
             known("privacy.t.of", closeness.of, "sensitive")
             attribute = self.attributes[closeness.attribute]
-            if closeness.distance == "ordered" and attribute.order is None and not attribute.numeric:
+            if closeness.distance == "ordered" and not attribute.ordered:
                 raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
             fixed = FileHierarchy | PathsHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
             if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):

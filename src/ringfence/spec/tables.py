@@ -5,6 +5,7 @@ frontier.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -22,6 +23,9 @@ from ringfence.errors import listed, suggestion
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
 CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ipv4", "uk-postcode"]
+
+ISO = "iso"
+"""How dates are written that need no other format: 2024-03-31, with or without a time of day."""
 
 
 EXACT = Context(prec=400)
@@ -110,6 +114,36 @@ def _are_labels(value: Any) -> bool:
 
 def _are_tables(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping | SpecTable) for item in value) and len(value) > 0
+
+
+_DIRECTIVE = re.compile(r"%(.?)")
+_DATE_LETTERS = "YymbBdjHIpMSfz%"
+"""What may stand behind a % in a format of dates, as Python's strptime reads it."""
+_FORMATS = "'iso' for 2024-03-31, with or without a time of day, a format such as '%d.%m.%Y', or a list, each once"
+
+
+def _check_formats(value: Any) -> Any:
+    """Refuse a format of dates that does not say which day it is, and letters that mean nothing."""
+    if value is not None and not isinstance(value, str) and not _are_labels(value):
+        raise PydanticCustomError("allowed", "allowed: {allowed}", {"allowed": _FORMATS})
+    for each in [value] if isinstance(value, str) else value or ():
+        used = _DIRECTIVE.findall(each)
+        strange = [f"%{letter}" for letter in used if not letter or letter not in _DATE_LETTERS]
+        if strange:
+            known = listed(f"%{letter}" for letter in _DATE_LETTERS)
+            raise PydanticCustomError(
+                "format",
+                "{strange} means nothing in a format of dates; allowed: {known}",
+                {"strange": listed(strange), "known": known},
+            )
+        tells_day = "j" in used or ("d" in used and {*used} & {*"mbB"})
+        if each != ISO and not ({*used} & {*"Yy"} and tells_day):
+            raise PydanticCustomError(
+                "format",
+                "{each} does not name year, month and day; allowed: {allowed}",
+                {"each": repr(each), "allowed": _FORMATS},
+            )
+    return value
 
 
 Number: TypeAlias = Annotated[int | float, _either("a number", _is_number)]
@@ -296,13 +330,40 @@ class Attribute(SpecTable):
         list[str] | BoundaryLevel | None,
         _either("a list of labels, each once, or { level = ... }", _are_labels, BoundaryLevel),
     ] = None
+    representation: Representation | None = None
+    format: Annotated[str | list[str] | None, BeforeValidator(_check_formats)] = None
     diversity_weight: Positive | None = None
     separator: Annotated[str, Field(min_length=1)] | None = None
 
     @property
+    def dates(self) -> bool:
+        """Whether the values are days or moments: by their format, or because their hierarchy is of dates."""
+        return self.format is not None or isinstance(self.hierarchy, DateHierarchy)
+
+    @property
+    def formats(self) -> list[str]:
+        """The formats of text that is dates: as given, else none."""
+        return [self.format] if isinstance(self.format, str) else self.format or []
+
+    @property
     def numeric(self) -> bool:
         """Whether the values are numbers: by their order, or because their hierarchy is made of intervals."""
-        return self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy)
+        return not self.dates and (self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy))
+
+    @property
+    def measured(self) -> bool:
+        """Whether the values lie on a line, with an order and a width: numbers and dates, unless they are listed."""
+        return self.numeric or (self.dates and not isinstance(self.order, list))
+
+    @property
+    def measured_dates(self) -> bool:
+        """Whether the values are dates on such a line."""
+        return self.dates and self.measured
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the values have an order of their own, so that a range of them says something."""
+        return self.measured or self.order is not None
 
     @model_validator(mode="after")
     def _keys_fit_role(self) -> Self:
@@ -311,6 +372,8 @@ class Attribute(SpecTable):
             "order": ("quasi", "sensitive", "items"),
             "scheme": ("quasi",),
             "weight": ("quasi",),
+            "representation": ("quasi",),
+            "format": ("quasi", "sensitive"),
             "boundary": ("quasi", "items"),
             "diversity_weight": ("sensitive",),
             "separator": ("items",),
@@ -322,14 +385,16 @@ class Attribute(SpecTable):
                     "the key {key} is for the role {roles}, but the role here is {role}",
                     {"key": repr(key), "roles": listed(roles), "role": repr(self.role)},
                 )
-        if self.order == "numeric" and isinstance(self.hierarchy, DateHierarchy):
+        if self.format is not None and isinstance(self.hierarchy, IntervalHierarchy):
             raise PydanticCustomError(
-                "order", "order = 'numeric' does not go with a hierarchy of dates, which have their own"
+                "format", "intervals are of numbers; for dates, write hierarchy = { dates = ['month', 'year'] }"
             )
         if self.order == "numeric" and isinstance(self.hierarchy, CodeHierarchy):
             raise PydanticCustomError(
                 "order", "order = 'numeric' does not go with a hierarchy of codes, which are text"
             )
+        if self.representation == "hierarchy" and self.hierarchy is None:
+            raise PydanticCustomError("representation", "representation = 'hierarchy' needs a hierarchy to show")
         if self.boundary is not None and self.hierarchy is None:
             raise PydanticCustomError("boundary", "a boundary needs a hierarchy to stand in")
         if self.role != "items" and isinstance(self.hierarchy, FanoutHierarchy) and self.hierarchy.by == "support":
@@ -544,11 +609,6 @@ class MethodTable(SpecTable):
     def parted(self) -> str:
         """Into which groups rows are parted before rings are made of them: as given, else as `homogeneous` needs it."""
         return self.partition or ("lexicographic" if self.homogeneous else "whole")
-
-    @property
-    def shown_as(self) -> Representation:
-        """How groups are published: as given, else as the method has it."""
-        return self.representation or self.traits.representation
 
     @model_validator(mode="after")
     def _levels_for_levels(self) -> Self:

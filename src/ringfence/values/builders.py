@@ -20,9 +20,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ringfence.errors import DataError, SpecError, listed, nearest
+from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
     EXACT,
+    ISO,
     Attribute,
     BoundaryLevel,
     CodeHierarchy,
@@ -41,7 +43,7 @@ from ringfence.values.codes import SYSTEMS, looks_like_group
 from ringfence.values.hierarchy import MISSING, ROOT, Hierarchy
 
 Key: TypeAlias = Decimal | dt.date | str
-"""A value in the form in which the attribute compares it."""
+"""A value in the form in which the attribute compares it: a number, a day or a moment, else text."""
 
 MOST_DIGITS = 60
 """Numbers beyond are taken for something else; within, all arithmetic here is exact."""
@@ -57,10 +59,10 @@ SHOWN = 10
 class Domain:
     """The values of one attribute as they occur in the data, and the hierarchy above them.
 
-    `leaves[i]` is the leaf of the i-th distinct value that was passed in; `keys[leaf]` is the number or the day that
-    a leaf stands for, None for text, for a missing value and for leaves that only the hierarchy knows. `ranks[leaf]`
-    is the leaf's place in the attribute's order; leaves that do not occur come after those that do, and a missing
-    value last.
+    `leaves[i]` is the leaf of the i-th distinct value that was passed in; `keys[leaf]` is the number, day or moment
+    that a leaf stands for, None for text, for a missing value and for leaves that only the hierarchy knows.
+    `ranks[leaf]` is the leaf's place in the attribute's order; leaves that do not occur come after those that do, and a
+    missing value last.
     """
 
     hierarchy: Hierarchy
@@ -127,8 +129,11 @@ def read_keys(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int
             unreadable[text(value)] = unreadable.get(text(value), 0) + count
             keys.append(None)
     if unreadable:
-        kind = "dates (as 2024-03-31)" if isinstance(attribute.hierarchy, DateHierarchy) else "numbers"
-        raise DataError(f"column {name!r} should hold {kind}, but has {_tally(unreadable)}")
+        kind = "dates (as 2024-03-31)" if attribute.dates else "numbers"
+        hint = ""
+        if not attribute.dates and any(map(read_moment, unreadable)):
+            hint = f"; where these are dates, say so: attributes.{name}.format = {ISO!r}"
+        raise DataError(f"column {name!r} should hold {kind}, but has {_tally(unreadable)}{hint}")
     return keys
 
 
@@ -244,12 +249,16 @@ def _duration(nanoseconds: int) -> str:
 
 
 def label(key: Key) -> str:
-    """Return the leaf label of a key: a number without exponent or trailing zeros, a day as 2024-03-31."""
+    """Return the leaf label of a key: a number without exponent or trailing zeros, a day as 2024-03-31.
+
+    >>> label(dt.datetime(2024, 3, 31)), label(dt.datetime(2024, 3, 31, 8, 15))
+    ('2024-03-31', '2024-03-31 08:15:00')
+    """
     if isinstance(key, Decimal):
         digits = format(key, "f")
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
         return "0" if digits in ("", "-", "-0") else digits
-    return key.isoformat() if isinstance(key, dt.date) else key
+    return spelled_moment(key) if isinstance(key, dt.date) else key
 
 
 def number(value: Any) -> Decimal:
@@ -274,19 +283,28 @@ def _decimal(digits: str) -> Decimal:
 
 
 def _day(value: Any) -> dt.date:
+    return _moment(value).date()
+
+
+def _moment(value: Any) -> dt.datetime:
+    """Return a day or a moment as clocks show it, a day as its midnight; ValueError where it is none."""
     if isinstance(value, dt.datetime):
-        return value.date()
+        return value.replace(tzinfo=None)
     if isinstance(value, dt.date):
-        return value
-    if isinstance(value, str):
-        return dt.datetime.fromisoformat(value.strip()).date()
-    raise ValueError(value)
+        return dt.datetime.combine(value, dt.time())
+    found = read_moment(value) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError(value)
+    return found
 
 
 def _key_function(attribute: Attribute) -> Callable[[Any], Key]:
+    """Return how values are compared: dates by moments, or by days where that is all their hierarchy knows."""
     if attribute.numeric:
         return number
-    return _day if isinstance(attribute.hierarchy, DateHierarchy) else text
+    if not attribute.dates:
+        return text
+    return _day if isinstance(attribute.hierarchy, DateHierarchy) else _moment
 
 
 def _ordered(name: str, attribute: Attribute, support: Mapping[Key, int]) -> list[Key]:
@@ -312,7 +330,7 @@ def _sorted_paths(paths: list[tuple[str, ...]], attribute: Attribute, where: str
     if isinstance(attribute.order, list):
         rank = {word: position for position, word in enumerate(attribute.order)}
         return sorted(paths, key=lambda path: rank.get(path[0], len(rank)))
-    if attribute.order == "numeric":
+    if attribute.numeric:
         numbered = []
         for leaf, *up in paths:
             try:
@@ -322,6 +340,9 @@ def _sorted_paths(paths: list[tuple[str, ...]], attribute: Attribute, where: str
                     f"{where} has the leaf {leaf!r}, which is not a number, but order = 'numeric'"
                 ) from None
         return [(label(leaf), *up) for leaf, up in sorted(numbered, key=lambda path: path[0])]
+    if attribute.dates:
+        dated = ((read_moment(leaf, attribute.formats or [ISO]), leaf, up) for leaf, *up in paths)
+        paths = [(leaf if moment is None else label(moment), *up) for moment, leaf, up in dated]
     return sorted(paths) if attribute.order == "lexical" else paths
 
 

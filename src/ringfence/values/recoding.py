@@ -130,13 +130,17 @@ def by_labels(hierarchy: Hierarchy, labels: Sequence[Label]) -> Recoding:
 def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
     """Return how blocks are named: by their node where they are one, as a range, else as a set.
 
-    `numbers` are the leaves that are numbers and occur, in their order: a run of them is a range. A missing value
-    in a set is written as null, and a value of that name in quotes.
+    `numbers` are the leaves that are numbers or dates and occur, in their order: a run of them is a range. A missing
+    value in a set is written as null, and a value of that name in quotes; a range may stand in a set with it.
 
     >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
     >>> name = namer(work)
     >>> name([0, 1]), name([1, 2]), name([0, 1, 2])
     ('health', '{doctor, cook}', '*')
+    >>> ages = Hierarchy.from_paths([("30", "*"), ("31", "*"), ("40", "*")], missing=True)
+    >>> name = namer(ages, numbers=[0, 1, 2])
+    >>> name([0, 1]), name([0, 1, 3])
+    ('[30, 31]', '{[30, 31], null}')
     """
     places = {leaf: place for place, leaf in enumerate(numbers)}
 
@@ -146,10 +150,12 @@ def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
         node = hierarchy.common_ancestor(leaves)
         if hierarchy.stop[node] - hierarchy.first[node] == len(leaves):
             return hierarchy.labels[node]
-        ends = sorted(leaves, key=lambda leaf: places.get(leaf, -1))
+        present = [leaf for leaf in leaves if hierarchy.labels[leaf] is not None]
+        ends = sorted(present, key=lambda leaf: places.get(leaf, -1))
         low, high = ends[0], ends[-1]
-        if low in places and places[high] - places[low] == len(leaves) - 1:
-            return f"[{hierarchy.labels[low]}, {hierarchy.labels[high]}]"
+        if len(ends) > 1 and low in places and places[high] - places[low] == len(ends) - 1:
+            span = f"[{hierarchy.labels[low]}, {hierarchy.labels[high]}]"
+            return span if len(ends) == len(leaves) else f"{{{span}, null}}"
         return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in leaves) + "}"
 
     return name

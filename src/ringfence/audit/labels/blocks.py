@@ -1,8 +1,9 @@
 """Blocks of values in a published column: the grammar of a column, and how sets and ranges come on top of it.
 
 The schemes `ordered`, `set`, `guided-ordered` and `guided-set` merge values as no hierarchy has them merged, and their
-labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34. So do methods that decide
-on rows, which may publish a value here under one label and there under another.
+labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34, and dates alike;
+`{[20, 34], null}` a missing value with them. So do methods that decide on rows, which may publish a value here under
+one label and there under another.
 
 A column of such a scheme is also judged as a whole. The schemes recode globally: every value of the original has one
 label, so every person fits one class. Where the labels alone show a value under two of them, one is not true, or rows
@@ -26,7 +27,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from ringfence.audit.labels.spelling import as_range, as_set
+from ringfence.audit.labels.moments import as_moment
+from ringfence.audit.labels.spelling import OR_MISSING, as_set, ends_of, has_missing
 from ringfence.spec import Spec
 from ringfence.spec.tables import Attribute
 
@@ -51,7 +53,7 @@ def recoded_in_blocks(name: str, spec: Spec) -> bool:
 
 def has_blocks(name: str, spec: Spec) -> bool:
     """Whether the labels of an attribute may be sets and ranges."""
-    return recoded_in_blocks(name, spec) or (spec.groups_rows and spec.method.shown_as != "hierarchy")
+    return recoded_in_blocks(name, spec) or (spec.groups_rows and spec.shown_as(name) != "hierarchy")
 
 
 def stretch(low: Any, high: Any, *, closed: bool) -> Stretch:
@@ -60,7 +62,10 @@ def stretch(low: Any, high: Any, *, closed: bool) -> Stretch:
 
 
 def position(attribute: Attribute) -> Callable[[str], Any]:
-    """Return where on a line a value lies: a number by its value, a text anywhere as long as it is the same place."""
+    """Return where on a line a value lies: a number by its value, a date by its moment, a text anywhere as long as it
+    is the same place."""
+    if attribute.measured_dates:
+        return as_moment
     return Fraction if attribute.numeric else str
 
 
@@ -106,7 +111,8 @@ class Grammar:
 
 
 def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Grammar:
-    """Return a grammar that reads sets as well, of `missing` values too if there may be any; and ranges of numbers.
+    """Return a grammar that reads sets as well, of `missing` values too if there may be any; and ranges of numbers and
+    dates.
 
     A text in braces is a set, or a damaged one, unless the specification states it as a label or as a value. A range
     is judged by its ends, and by the marks that begin inside it: the data has what a list of labels marks, so some
@@ -118,14 +124,17 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         return form.reads(label) and not (form.free and label.startswith("{") and label.endswith("}"))
 
     def ends(label: str) -> tuple[str, str] | None:
-        found = as_range(label) if attribute.numeric else None
-        if found is None or label != f"[{found[0]}, {found[1]}]" or not all(map(form.is_value, found)):
+        found = ends_of(label) if attribute.measured and (missing or not has_missing(label)) else None
+        if found is None or not all(map(form.is_value, found)):
+            return None
+        span = f"[{found[0]}, {found[1]}]"
+        if label not in (span, f"{{{span}{OR_MISSING}"):
             return None
         return found if at(found[0]) < at(found[1]) else None
 
     def items(label: str) -> Values | None:
         found = as_set(label)
-        if found is None or not 1 < len(found) == len({*found}) or (attribute.numeric and '"' in label):
+        if found is None or not 1 < len(found) == len({*found}) or (attribute.measured and '"' in label):
             return None
         return found if all(missing if item is None else form.is_value(item) for item in found) else None
 
@@ -139,17 +148,19 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         if span is None:
             return form.apart(items(label) or ())
         low, high = map(at, span)
-        return form.apart([*span, *(value for value in form.marked if low < at(value) < high)])
+        inside = [value for value in form.marked if low < at(value) < high]
+        return form.apart([*span, *inside, *([None] if has_missing(label) else [])])
 
     def holds(label: str) -> Sequence[Stretch]:
         if is_other(label):
             return form.holds(label)
         span = ends(label)
         if span is not None:
-            return [stretch(*map(at, span), closed=True)]
+            return [stretch(*map(at, span), closed=True), *([MISSING] if has_missing(label) else [])]
         return [each for item in items(label) or () for each in ([MISSING] if item is None else form.holds(item))]
 
-    ranges = "'[low, high]' of two numbers in rising order, " if attribute.numeric else ""
+    what = "dates" if attribute.dates else "numbers"
+    ranges = f"'[low, high]' of two {what} in rising order, " if attribute.measured else ""
     return replace(
         form,
         allowed=f"{form.allowed}, {ranges}'{{a, b}}' of two or more different values",

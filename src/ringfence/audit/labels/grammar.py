@@ -38,9 +38,10 @@ from ringfence.audit.labels.blocks import (
 )
 from ringfence.audit.labels.codes import groups_of, is_group
 from ringfence.audit.labels.growing import stated_tree
-from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans, shown
+from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans
+from ringfence.audit.labels.moments import as_moment, is_moment
 from ringfence.audit.labels.reading import read_interval, read_set, speller
-from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, is_number
+from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, ends_of, is_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
@@ -72,6 +73,8 @@ def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
 
 def _without_hierarchy(attribute: Attribute) -> dict[str, Any]:
     """Return what reads where no hierarchy says what may be published: of numbers, whatever can be read as some."""
+    if attribute.dates:
+        return {"allowed": "a date, '[low, high]' or '{a, b}' of dates, '*'", "reads": _reads_dates}
     if not attribute.numeric:
         return {"allowed": "anything", "reads": lambda _: True}
 
@@ -81,6 +84,11 @@ def _without_hierarchy(attribute: Attribute) -> dict[str, Any]:
 
     words = "a number, an interval as '[20, 30)', '20-29', '>=60' or '<20', a set of numbers as '{1, 2}', '*'"
     return {"allowed": words, "reads": reads}
+
+
+def _reads_dates(label: str) -> bool:
+    values = ends_of(label) or read_set(label) or (label,)
+    return label == ROOT or all(value is None or as_moment(value) is not None for value in values)
 
 
 def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> Grammar:  # noqa: PLR0911  one a kind
@@ -187,7 +195,7 @@ def _spanning(kind: LabelSpans, attribute: Attribute, missing: bool) -> Grammar:
         is_value=is_value,
         apart=_differ(ceiling),
         holds=holds,
-        marked=[shown(mark.low) for mark in marks if attribute.numeric and isinstance(mark.low, Fraction)],
+        marked=[kind.shown(mark.low) for mark in marks if attribute.measured and isinstance(mark.low, Fraction)],
     )
 
 
@@ -206,7 +214,7 @@ def _flat(attribute: Attribute) -> Grammar:
         is_value=is_value,
         apart=_differ(ceiling),
         holds=_itself(attribute, is_value),
-        marked=[mark for mark in marks if is_number(mark)],
+        marked=[mark for mark in marks if attribute.measured and is_value(mark)],
         free=_is_free(attribute),
     )
 
@@ -321,7 +329,7 @@ def _fanout(fanout: int, attribute: Attribute) -> Grammar:
         return level == 0 or (level < count.bit_length() and count > fanout**level)  # since 2^bit_length > count
 
     def holds(label: str) -> Sequence[Stretch]:
-        ends = as_range(label) if attribute.numeric and not marks else None
+        ends = as_range(label) if attribute.measured and not marks else None
         return itself(label) if ends is None else [stretch(*map(at, ends), closed=True)]
 
     words = _value_words(attribute)
@@ -340,11 +348,13 @@ def _fanout(fanout: int, attribute: Attribute) -> Grammar:
 
 
 def _value_test(attribute: Attribute) -> Test:
-    """Return what tells values: a number in its one spelling, a text that the order lists, any text but `*`."""
+    """Return what tells values: a number or a date in its one spelling, a text that the order lists, any but `*`."""
 
     def is_value(text: str) -> bool:
         if isinstance(attribute.order, list):
             return text in attribute.order
+        if attribute.dates:
+            return is_moment(text)
         return is_number(text) if attribute.numeric else text != ROOT
 
     return is_value
@@ -352,13 +362,14 @@ def _value_test(attribute: Attribute) -> Test:
 
 def _value_words(attribute: Attribute) -> str:
     """Say what such a value is."""
-    listed = isinstance(attribute.order, list)
-    return "a value that its order lists" if listed else "a number" if attribute.numeric else "a value"
+    if isinstance(attribute.order, list):
+        return "a value that its order lists"
+    return "a date" if attribute.dates else "a number" if attribute.numeric else "a value"
 
 
 def _is_free(attribute: Attribute) -> bool:
     """Return whether such a value may be any text."""
-    return not attribute.numeric and not isinstance(attribute.order, list)
+    return not attribute.measured and not isinstance(attribute.order, list)
 
 
 def _itself(attribute: Attribute, is_value: Test) -> Callable[[str], Sequence[Stretch]]:

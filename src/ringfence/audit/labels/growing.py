@@ -5,7 +5,6 @@ there is no telling all of them; beside the original, there is.
 """
 
 import csv
-import datetime as dt
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from ringfence.arrays import Longs
 from ringfence.audit.labels.codes import groups_of
 from ringfence.audit.labels.intervals import Dates, Intervals
+from ringfence.audit.labels.moments import written_moment
 from ringfence.audit.labels.spelling import ROOT, as_number, plain, spelled_number, written
 from ringfence.audit.labels.trees import Path, Tree
 from ringfence.errors import DataError, SpecError, listed
@@ -53,6 +53,8 @@ def stated_tree(name: str, spec: Spec, *, missing: bool = False) -> Tree | None:
         if strange:
             raise SpecError(f"{where} has the leaf {strange[0]!r}, which is not a number, but order = 'numeric'")
         paths = [tuple(map(spelled_number, path)) for path in paths]
+    if attribute.dates:
+        paths = [(written_moment(path[0], attribute.formats) or path[0], *path[1:]) for path in paths]
     return Tree.of(paths, _boundary(attribute), missing=missing, where=where)
 
 
@@ -106,11 +108,11 @@ def _leaves(name: str, attribute: Attribute, values: Iterable[str | None]) -> It
             if as_number(value) is None:
                 raise DataError(f"column {name!r} should hold numbers, but has {value!r}")
             yield spelled_number(value)
-        elif isinstance(attribute.hierarchy, DateHierarchy):
-            try:
-                yield dt.datetime.fromisoformat(value.strip()).date().isoformat()
-            except ValueError:
-                raise DataError(f"column {name!r} should hold dates (as 2024-03-31), but has {value!r}") from None
+        elif attribute.dates:
+            moment = written_moment(value)
+            if moment is None:
+                raise DataError(f"column {name!r} should hold dates (as 2024-03-31), but has {value!r}")
+            yield moment[: len("2024-03-31")] if isinstance(attribute.hierarchy, DateHierarchy) else moment
         else:
             yield value
 

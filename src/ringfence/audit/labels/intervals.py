@@ -67,6 +67,9 @@ class LabelSpans(Protocol):
     def label(self, span: LabelSpan) -> str:
         """Return the label of what holds a number or a day above it."""
 
+    def shown(self, end: End) -> str:
+        """Return a finite end as labels spell the number, or the day, that stands there."""
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -140,6 +143,10 @@ class Intervals:
         if math.inf in (-span.low, span.high):
             return (self._below if span.low == -math.inf else self._above) or ROOT
         return f"[{shown(span.low)}, {shown(span.high)})"
+
+    def shown(self, end: End) -> str:
+        """Return a finite end as a number."""
+        return shown(end)
 
     @property
     def _below(self) -> str | None:
@@ -235,6 +242,10 @@ class Dates:
                 return first[:4]
             case "decade":
                 return f"{first[:3]}0s"
+
+    def shown(self, end: End) -> str:
+        """Return a finite end as the day that begins there."""
+        return dt.date.fromordinal(int(end)).isoformat()
 
 
 def _days(part: DatePart, year: int, within: int = 1) -> tuple[Fraction, Fraction]:

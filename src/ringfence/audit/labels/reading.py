@@ -13,10 +13,10 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ringfence.audit.labels.intervals import Intervals
-from ringfence.audit.labels.spelling import as_number, as_range, as_set, plain, spelled_day, spelled_number
+from ringfence.audit.labels.moments import spelled_moment
+from ringfence.audit.labels.spelling import as_number, as_range, as_set, plain, spelled_number
 from ringfence.spec.tables import (
     Attribute,
-    DateHierarchy,
     FileHierarchy,
     IntervalHierarchy,
     PathsHierarchy,
@@ -167,7 +167,7 @@ def speller(attribute: Attribute, *, ranges: bool = False) -> Callable[[Any], st
     be `ranges`, `[20, 29]` is one of them, not another spelling of the interval `[20, 30)`: its ends are values.
     """
     if not attribute.numeric:
-        return spelled_day if isinstance(attribute.hierarchy, DateHierarchy) else plain
+        return spelled_moment if attribute.dates else plain
     if isinstance(attribute.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy):
         return lambda value: spelled_number(plain(value))
     kind = Intervals.of(attribute.hierarchy) if isinstance(attribute.hierarchy, IntervalHierarchy) else None

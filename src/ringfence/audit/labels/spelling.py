@@ -9,8 +9,10 @@ from typing import Any
 ROOT = "*"
 """The label that stands for anything."""
 
+OR_MISSING = ", null}"
+"""How a set ends that has a range and a missing value."""
+
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
-_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[T ]00:00(:00(\.0+)?)?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
 _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
@@ -83,17 +85,6 @@ def spelled_number(text: str) -> str:
     return digits if number else "0"
 
 
-def spelled_day(value: Any) -> str:
-    """Return a day as 2024-03-31, also one given with midnight. Another time of day says more, and stays.
-
-    >>> spelled_day(dt.datetime(2024, 3, 31)), spelled_day("2024-03-31 08:15")
-    ('2024-03-31', '2024-03-31 08:15')
-    """
-    text = value.isoformat() if isinstance(value, dt.date) else str(value)
-    midnight = _MIDNIGHT.fullmatch(text)
-    return midnight[1] if midnight else text
-
-
 def as_range(label: str) -> tuple[str, str] | None:
     """Return the two ends of a range, read out of their quotes, or None.
 
@@ -102,6 +93,20 @@ def as_range(label: str) -> tuple[str, str] | None:
     """
     ends = [text for text, _ in _items(label, "[", "]")]
     return (ends[0], ends[1]) if len(ends) == 2 else None
+
+
+def ends_of(label: str) -> tuple[str, str] | None:
+    """Return the two ends of a range, also of one that stands in a set with a missing value, or None.
+
+    >>> ends_of("[1, 5]"), ends_of("{[1, 5], null}"), ends_of("{1, 5}")
+    (('1', '5'), ('1', '5'), None)
+    """
+    return as_range(label[1 : -len(OR_MISSING)] if has_missing(label) else label)
+
+
+def has_missing(label: str) -> bool:
+    """Whether a label is a range in a set with a missing value."""
+    return label.startswith("{[") and label.endswith(f"]{OR_MISSING}")
 
 
 def written(value: str) -> str:

@@ -7,8 +7,10 @@ quasi-identifiers, and is the same in whatever was published as it is.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -17,12 +19,13 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import tree_over
+from ringfence.audit.labels.moments import as_moment, spelled_moment
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
-from ringfence.audit.labels.spelling import as_number, spelled_day, spelled_number
+from ringfence.audit.labels.spelling import OR_MISSING, as_number, as_range, has_missing, spelled_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.trace.flows import Graph
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute, DateHierarchy
+from ringfence.spec.tables import Attribute
 
 MOST_PAIRS = 1 << 22
 """How many pairs of combinations are compared in one go, for the sake of memory."""
@@ -131,10 +134,10 @@ class _Values:
 
     def __init__(self, tree: Tree, attribute: Attribute) -> None:
         self.tree = tree
-        is_date = isinstance(attribute.hierarchy, DateHierarchy)
-        self.spell = spelled_number if attribute.numeric else spelled_day if is_date else _written_out
+        self.spell = spelled_number if attribute.numeric else spelled_moment if attribute.dates else _written_out
+        self.place: Callable[[str], Decimal | Fraction | None] = as_moment if attribute.dates else as_number
         self.texts = [path[0] for path in tree.paths]
-        line = [(as_number(text or ""), leaf) for leaf, text in enumerate(self.texts)]
+        line = [(self.place(text or ""), leaf) for leaf, text in enumerate(self.texts)]
         rising = sorted((number, leaf) for number, leaf in line if number is not None)
         self.numbers, self.by_number = [number for number, _ in rising], [leaf for _, leaf in rising]
 
@@ -160,6 +163,15 @@ class _Values:
 
     def under(self, label: str) -> list[int]:
         """Return the values that some other label holds by what it says: none if it cannot be read."""
+        if has_missing(label):
+            gap = self.tree.held(None)
+            return [*self.under(label[1 : -len(OR_MISSING)]), *([] if gap is None else gap[0].tolist())]
+        ends = as_range(label) if self.place is as_moment else None
+        if ends is not None:
+            first, last = map(as_moment, ends)
+            if first is None or last is None:
+                return []
+            return self.by_number[bisect_left(self.numbers, first) : bisect_right(self.numbers, last)]
         meaning = read_label(label)
         if isinstance(meaning, Interval):
             low, high = 0, len(self.numbers)

@@ -19,7 +19,7 @@ class Terrain(NamedTuple):
     `prices`, except that the first of each attribute together are free, which `first` takes off. Of *lines* and *trees*
     only the outermost places `ends[t]` count; place e of the i-th stands at `bases[i]` + e. On a line the difference of
     the `numbers` is lost, at most `caps[i]`; in a tree, the number of the lowest node over both, where a node covers
-    the leaves before its `stop` that are not before it. There are either lines or trees: `climbs` says which.
+    the leaves before its `stop` that are not before it. The first `lines` are lines, all others trees.
     """
 
     values: Ints
@@ -29,7 +29,7 @@ class Terrain(NamedTuple):
     bases: Longs
     numbers: Floats
     caps: Floats
-    climbs: bool
+    lines: int
     parent: Ints
     stop: Ints
 
@@ -49,7 +49,7 @@ def _loss_between(terrain: Terrain, i: int, low: int, high: int) -> float:
     """Return what attribute i loses between two places."""
     base, node = terrain.bases[i], low
     loss: float = 0.0
-    if terrain.climbs:
+    if i >= terrain.lines:
         while terrain.stop[base + node] <= high:  # ranges are nested, and ancestors begin no later
             node = terrain.parent[base + node]
         loss = terrain.numbers[base + node]

@@ -19,7 +19,7 @@ class GroupsAsked:
         For each sensitive attribute of the census, the least number of different values in a group; 0 or 1 for those
         that are not looked at. All p: p-sensitive; all 1: k-anonymous; l in one: distinct l-diverse.
     representation
-        How groups are published, and so what they lose.
+        How groups are published, and so what they lose: all attributes alike, or each in its own way.
     loss
         What is kept small.
     limit
@@ -28,6 +28,6 @@ class GroupsAsked:
 
     k: int
     least_values: Sequence[int] = ()
-    representation: Representation = "set"
+    representation: Representation | Sequence[Representation] = "set"
     loss: Kept = "glm"
     limit: int = 0

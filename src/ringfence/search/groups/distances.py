@@ -7,14 +7,14 @@ Cheung: Non-homogeneous Generalization in Privacy Preserving Data Publishing, SI
 covered depends on how groups are published: as sets of values, as ranges, or as nodes of hierarchies.
 """
 
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from ringfence.arrays import Floats, Longs, Words
 from ringfence.census.census import Census, Quasi
-from ringfence.census.covers import Representation
+from ringfence.census.covers import Representation, by_attribute
 from ringfence.kernels.groups.spans import Geometry
 
 Kept = Literal["glm", "gcp"]
@@ -29,8 +29,8 @@ WORD = 64
 BEYOND = 2.0
 
 
-def space_of(census: Census, representation: Representation, loss: Kept = "glm") -> Geometry:
-    """Return where the tuples of a census lie.
+def space_of(census: Census, representation: Representation | Sequence[Representation], loss: Kept = "glm") -> Geometry:
+    """Return where the tuples of a census lie, given how all attributes are published, or each of them.
 
     On a line, a missing value with others costs as much as all of them together: GLM sees no width there, and would let
     it hide among any numbers.
@@ -38,10 +38,11 @@ def space_of(census: Census, representation: Representation, loss: Kept = "glm")
     shares = np.array([quasi.weight if loss == "glm" else 1.0 for quasi in census.quasi])
     shares /= shares.sum()
     lines, trees, sets = [], [], []
+    shown = by_attribute(census, representation)
     for a, quasi in enumerate(census.quasi):
-        if representation == "hierarchy":
+        if shown[a] == "hierarchy":
             trees.append(a)
-        elif representation == "range" or (quasi.numeric and loss == "glm"):
+        elif shown[a] == "range" or (quasi.numeric and loss == "glm"):
             lines.append(a)
         elif quasi.occurring > 1:
             sets.append(a)
@@ -53,14 +54,14 @@ def space_of(census: Census, representation: Representation, loss: Kept = "glm")
     ends += [census.codes[:, a].astype(np.int64) for a in trees]
     steps = [float(shares[a]) / _others(census.quasi[a], loss) for a in sets]
     words, holders, masks, scales = _packed(census, sets, steps)
-    none = np.empty(0, np.int32)
+    before = np.zeros(sum(map(len, places)), np.int32)  # trees stand behind lines in `numbers`, and so here
     return Geometry(
         ends=np.array(ends, np.int32).reshape(len(ends), len(census.weights)).T.copy(),
         bases=np.cumsum([0, *map(len, numbers)])[: len(numbers)].astype(np.int64),
         numbers=np.concatenate([np.empty(0), *numbers]),
         limits=shares[lines],
-        parent=np.concatenate([none, *(census.quasi[a].hierarchy.parent for a in trees)]),
-        stop=np.concatenate([none, *(census.quasi[a].hierarchy.stop for a in trees)]),
+        parent=np.concatenate([before, *(census.quasi[a].hierarchy.parent for a in trees)]),
+        stop=np.concatenate([before, *(census.quasi[a].hierarchy.stop for a in trees)]),
         words=words,
         holders=holders,
         masks=masks,
@@ -82,7 +83,7 @@ def places_of(quasi: Quasi, loss: Kept = "glm") -> Floats:
     """
     tree, occurs = quasi.hierarchy, quasi.rows > 0
     if quasi.numeric and loss == "glm":
-        numbers = _occurring_numbers(quasi)
+        numbers = quasi.places
         if np.isnan(numbers).all():
             return np.zeros(len(numbers))
         low, high = np.nanmin(numbers), np.nanmax(numbers)
@@ -96,12 +97,6 @@ def places_of(quasi: Quasi, loss: Kept = "glm") -> Floats:
     if tree.has_missing:
         places[-1] = BEYOND
     return places
-
-
-def _occurring_numbers(quasi: Quasi) -> Floats:
-    """Return the number of each leaf that occurs, else NaN."""
-    numbers = np.array([float(key) if isinstance(key, Decimal) else np.nan for key in quasi.keys])
-    return np.where(quasi.rows > 0, numbers, np.nan)
 
 
 def _packed(census: Census, sets: list[int], steps: list[float]) -> tuple[Words, Longs, Words, Floats]:
@@ -145,7 +140,7 @@ def node_losses(quasi: Quasi, loss: Kept) -> Floats:
         return np.maximum(covered - 1, 0) / _others(quasi, loss)
     if not quasi.numeric:
         return (tree.stop - tree.first - 1) / max(1, tree.leaves - 1)
-    numbers = _occurring_numbers(quasi)
+    numbers = quasi.places
     low, high = np.where(np.isnan(numbers), np.inf, numbers), np.where(np.isnan(numbers), -np.inf, numbers)
     widths = np.array(
         [

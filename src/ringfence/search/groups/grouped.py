@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ringfence.census.census import Census
-from ringfence.census.covers import cover_groups
+from ringfence.census.covers import Representation, cover_groups
 from ringfence.census.groups import Groups
 from ringfence.judging.metrics import measure_groups
 from ringfence.plans.group import group_plan
@@ -14,20 +14,25 @@ from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
 
 
+def shown_as(census: Census, spec: Spec) -> tuple[Representation, ...]:
+    """Return how groups show each attribute of a census."""
+    return tuple(map(spec.shown_as, census.names))
+
+
 def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
     """Return what a specification asks of groups, for every method that makes some."""
     return GroupsAsked(
         k=spec.k,
         least_values=tuple(spec.least_values(part.name) for part in census.sensitive),
-        representation=spec.method.shown_as,
+        representation=shown_as(census, spec),
         loss="gcp" if spec.method.minimized == "gcp" else "glm",
         limit=spec.row_limit(census.rows),
     )
 
 
 def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
-    """Turn groups into a plan that publishes them in the representation that is asked for."""
-    shown = cover_groups(census, groups, spec.method.shown_as)
+    """Turn groups into a plan that publishes each attribute in its representation."""
+    shown = cover_groups(census, groups, shown_as(census, spec))
     plan = group_plan(census, groups, shown, complete_columns(census, spec), self_contained(spec).dumps())
     return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
 

@@ -3,6 +3,7 @@
 All parts are cut at the same time and judged together by the models: so any model can be promised.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from ringfence.arrays import Bools, Longs, distinct_rows, sum_by
 from ringfence.census.census import Census
 from ringfence.census.classes import Classes, Pairs
-from ringfence.census.covers import Representation
+from ringfence.census.covers import Representation, by_attribute
 from ringfence.census.groups import Groups, combinations
 from ringfence.errors import Unsatisfiable
 from ringfence.judging.models import Promise
@@ -66,7 +67,7 @@ class Parts:
 class _Table:
     """A census as it is cut: where combinations lie on the lines of all attributes, and what parts must satisfy."""
 
-    def __init__(self, census: Census, models: Promise, representation: Representation) -> None:
+    def __init__(self, census: Census, models: Promise, shown: Sequence[Representation]) -> None:
         self.census, self.models = census, models
         watched = range(len(census.sensitive)) if any(model.needs_values for model in models.models) else ()
         self.combinations = combinations(census, watched)
@@ -76,7 +77,7 @@ class _Table:
         self._ranks = ranks[self.combinations.tuples]
         self._places = np.concatenate([places for places, _ in lines])
         self._offsets = np.cumsum([0, *(len(places) for places, _ in lines)]).astype(np.int64)
-        sets = [representation == "set" and not quasi.numeric for quasi in census.quasi]
+        sets = [shown[a] == "set" and not quasi.numeric for a, quasi in enumerate(census.quasi)]
         self._steps = np.where(sets, [1 / max(1, quasi.hierarchy.leaves - 1) for quasi in census.quasi], 0.0)
         self._near = np.argsort(gray_order(census))[self.combinations.tuples]
 
@@ -139,7 +140,7 @@ def mondrian(
     models: Promise,
     *,
     relaxed: bool = False,
-    representation: Representation = "set",
+    representation: Representation | Sequence[Representation] = "set",
     limit: int = 0,
     watch: Watch | None = None,
 ) -> Groups:
@@ -159,7 +160,7 @@ def mondrian(
     relaxed
         Whether rows of the same value may go to different halves.
     representation
-        How parts are published, and so which are wide.
+        How parts are published, in all attributes or in each, and so which are wide.
     limit
         How many rows may be suppressed: those that boundaries leave apart from all others, if they fail.
     watch
@@ -185,7 +186,7 @@ def mondrian(
     itself into the lower half, which leaves little for the other where a value is common; ours cuts before or after it,
     as is more equal.
     """
-    watch, table = watch or Watch(), _Table(census, models, representation)
+    watch, table = watch or Watch(), _Table(census, models, by_attribute(census, representation))
     blocks = table.blocks()
     fails = table.failing(blocks)
     lost = int(blocks.rows[fails[blocks.part]].sum())

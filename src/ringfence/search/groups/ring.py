@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.census.census import Census, Quasi
-from ringfence.census.covers import Representation, Shown, cover
+from ringfence.census.covers import Representation, Shown, by_attribute, cover
 from ringfence.census.groups import Combinations, Groups, combinations
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.groups.ring_cuts import Terrain, cut_rings, part_by_values, slot_tuples
@@ -81,7 +81,7 @@ def rings_by_quasi_identifiers(
     order: Order = "nearest",
     max_ring: int | None = None,
     cut: bool = True,
-    representation: Representation = "set",
+    representation: Representation | Sequence[Representation] = "set",
     metric: Kept = "gcp",
     limit: int = 0,
 ) -> Rings:
@@ -108,7 +108,7 @@ def rings_by_quasi_identifiers(
     cut
         Without it, each group of the partition is one ring, however long.
     representation
-        What a cell may show: the cut depends on what that loses.
+        What a cell may show, in all attributes or in each: the cut depends on what that loses.
     metric
         The loss that is kept small. "gcp" (Definition 8): the values of the data that a cell covers beyond the first,
         over all others; numbers are values like others. "glm": for numbers the width that a cell covers.
@@ -133,7 +133,7 @@ def rings_by_quasi_identifiers(
     5.1 and 5.3: `partition = order = "lexicographic"` without the cut. The cut and the other orders are ours.
     """
     _check(k, max_ring)
-    tuples, bounds = lay_out(census, k=k, order=order, metric=metric, limit=limit)
+    tuples, bounds = lay_out(census, k=k, order=order, metric=metric, limit=limit, representation=representation)
     if groups is not None:
         tuples, bounds = _in_groups(tuples, groups)
     elif partition == "lexicographic":
@@ -159,16 +159,25 @@ def _check(k: int, max_ring: int | None) -> None:
         )
 
 
-def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: Kept = "gcp") -> tuple[Ints, Longs]:
+def lay_out(
+    census: Census,
+    *,
+    k: int,
+    order: Order,
+    limit: int,
+    metric: Kept = "gcp",
+    representation: Representation | Sequence[Representation] = "set",
+) -> tuple[Ints, Longs]:
     """Return the tuple of each row along an order, and where the rows begin that may be published alike.
 
-    Rows that too few others may be published with are left out.
+    Rows that too few others may be published with are left out. What is near depends on how values are shown: dates
+    of which ranges are published are near each other if few lie between them.
     """
     allowed = maximum_allowed(census, min(k, census.rows + 1), [0] * len(census.sensitive))
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
         why = explain_suppression(census, k=min(k, census.rows + 1), least_values=[0] * len(census.sensitive))
         raise Unsatisfiable(failure(why, k, limit))
-    ordered = _tuple_order(census, order, allowed.member, metric)
+    ordered = _tuple_order(census, order, allowed.member, metric, representation)
     ordered = ordered[~allowed.fails[allowed.member[ordered]]]
     ordered = ordered[np.argsort(allowed.member[ordered], kind="stable")]
     tuples = np.repeat(ordered, census.weights[ordered]).astype(np.int32)
@@ -176,11 +185,17 @@ def lay_out(census: Census, *, k: int, order: Order, limit: int, metric: Kept = 
     return tuples, np.concatenate([[0], changes, [len(tuples)]]).astype(np.int64)
 
 
-def _tuple_order(census: Census, order: Order, blocks: Ints, metric: Kept) -> Longs:
+def _tuple_order(
+    census: Census,
+    order: Order,
+    blocks: Ints,
+    metric: Kept,
+    representation: Representation | Sequence[Representation],
+) -> Longs:
     """Return the tuples in an order; only those of one block are ever published together."""
     match order:
         case "nearest":
-            space = space_of(census if metric == "glm" else _by_values(census), "set")
+            space = space_of(census if metric == "glm" else _by_values(census), representation)
             return improved_order(space, gray_order(census), neighbours(census, space, blocks))
         case "gray":
             return gray_order(census)
@@ -234,7 +249,7 @@ def lexicographic_parts(census: Census, tuples: Ints, bounds: Longs, k: int) -> 
     return np.concatenate(found)
 
 
-def cover_slots(census: Census, rings: Rings, representation: Representation) -> Slots:
+def cover_slots(census: Census, rings: Rings, representation: Representation | Sequence[Representation]) -> Slots:
     """Return what the slots of rings are published as. It is the same whoever will carry them."""
     tuples = rings.tuples
     fresh = np.empty(len(tuples), np.bool_)
@@ -243,9 +258,9 @@ def cover_slots(census: Census, rings: Rings, representation: Representation) ->
     slots, covered = np.empty(entries, np.int64), np.empty(entries, np.int32)
     slot_tuples(tuples, rings.starts, rings.width, fresh, slots, covered)
     stretch = np.cumsum(fresh) - 1
+    count, asked = int(fresh.sum()), by_attribute(census, representation)
     shown = [
-        cover(quasi, stretch[slots], census.codes[covered, a], int(fresh.sum()), representation)
-        for a, quasi in enumerate(census.quasi)
+        cover(quasi, stretch[slots], census.codes[covered, a], count, asked[a]) for a, quasi in enumerate(census.quasi)
     ]
     values = np.stack([part.value for part in shown], axis=1)
     alike, kind = np.unique(values, axis=0, return_inverse=True)
@@ -276,7 +291,7 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
     )
 
 
-def terrain_of(census: Census, representation: Representation, metric: Kept) -> Terrain:
+def terrain_of(census: Census, representation: Representation | Sequence[Representation], metric: Kept) -> Terrain:
     """Return where the tuples of a census lie, so that what they lose together is GCP or GLM, averaged over cells.
 
     By GCP, numbers are values like others; by GLM they lie on a line, and attributes have their weights. In ranges, a
@@ -284,24 +299,22 @@ def terrain_of(census: Census, representation: Representation, metric: Kept) -> 
     """
     shares = np.array([quasi.weight if metric == "glm" else 1.0 for quasi in census.quasi])
     shares /= shares.sum()
-    sets = [
-        a for a, quasi in enumerate(census.quasi) if representation == "set" and not (quasi.numeric and metric == "glm")
-    ]
-    others = [a for a in range(len(census.quasi)) if a not in sets]
+    shown = by_attribute(census, representation)
+    trees = [a for a in range(len(shown)) if shown[a] == "hierarchy"]
+    sets = [a for a, quasi in enumerate(census.quasi) if shown[a] == "set" and not (quasi.numeric and metric == "glm")]
+    lines = [a for a in range(len(shown)) if a not in (*sets, *trees)]
     sizes = [census.quasi[a].occurring for a in sets]
     steps = [shares[a] / max(1, _most(census.quasi[a], metric)) for a in sets]
-    ends: Sequence[npt.NDArray[np.integer]]
-    if representation == "hierarchy":
-        numbers = [shares[a] * node_losses(census.quasi[a], metric) for a in others]
-        ends = [census.codes[:, a] for a in others]
-    else:
-        places = [shares[a] * _line(census.quasi[a], metric) for a in others]
-        orders = [np.argsort(part, kind="stable") for part in places]
-        numbers = [part[order] for part, order in zip(places, orders, strict=True)]
-        ends = [np.argsort(order)[census.codes[:, a]] for a, order in zip(others, orders, strict=True)]
+    places = [shares[a] * _line(census.quasi[a], metric) for a in lines]
+    orders = [np.argsort(part, kind="stable") for part in places]
+    numbers = [part[order] for part, order in zip(places, orders, strict=True)]
+    numbers += [shares[a] * node_losses(census.quasi[a], metric) for a in trees]
+    ends: list[npt.NDArray[np.integer]] = []
+    ends += [np.argsort(order)[census.codes[:, a]] for a, order in zip(lines, orders, strict=True)]
+    ends += [census.codes[:, a] for a in trees]
     values = [_occurring_ranks(census.quasi[a])[census.codes[:, a]] for a in sets]
-    trees = [census.quasi[a].hierarchy for a in others if representation == "hierarchy"]
-    none = np.empty(0, np.int32)
+    hierarchies = [census.quasi[a].hierarchy for a in trees]
+    before = np.zeros(sum(map(len, places)), np.int32)  # trees stand behind lines in `numbers`, and so here
     tuples = len(census.weights)
     return Terrain(
         values=(_columns(values, tuples) + np.cumsum([0, *sizes])[: len(sizes)]).astype(np.int32),
@@ -310,10 +323,10 @@ def terrain_of(census: Census, representation: Representation, metric: Kept) -> 
         ends=_columns(ends, tuples).astype(np.int32),
         bases=np.cumsum([0, *map(len, numbers)])[: len(numbers)].astype(np.int64),
         numbers=np.concatenate([np.empty(0), *numbers]),
-        caps=shares[others],
-        climbs=representation == "hierarchy",
-        parent=np.concatenate([none, *(tree.parent for tree in trees)]),
-        stop=np.concatenate([none, *(tree.stop for tree in trees)]),
+        caps=shares[[*lines, *trees]],
+        lines=len(lines),
+        parent=np.concatenate([before, *(tree.parent for tree in hierarchies)]),
+        stop=np.concatenate([before, *(tree.stop for tree in hierarchies)]),
     )
 
 

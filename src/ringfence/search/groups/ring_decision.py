@@ -8,7 +8,7 @@ from ringfence.judging.models import promise
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
-from ringfence.search.groups.grouped import groups_decision
+from ringfence.search.groups.grouped import groups_decision, shown_as
 from ringfence.search.groups.ring import Rings, cover_slots, ring_plan, rings_by_quasi_identifiers
 from ringfence.search.groups.ring_diversity import ring_width, rings_as_printed, rings_of_different_values
 from ringfence.search.progress import SearchResult, Watch
@@ -32,13 +32,13 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
             order=method.order,
             max_ring=method.max_ring,
             cut=not method.homogeneous or method.parted == "whole",
-            representation=method.shown_as,
+            representation=shown_as(census, spec),
             metric="glm" if method.minimized == "glm" else "gcp",
             limit=limit,
         )
     if method.homogeneous:
         return groups_decision(census, spec, rings.as_groups(), _unbounded(census, spec, rings.as_groups(), watch))
-    slots = cover_slots(census, rings, method.shown_as)
+    slots = cover_slots(census, rings, shown_as(census, spec))
     metrics = measure_groups(census, spec, slots.sizes, slots.shown)
     for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
         del metrics[name]
@@ -49,7 +49,7 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
 def _groups_under(census: Census, spec: Spec, watch: Watch) -> Groups | None:
     """Return the groups of another method that rings are to lie within, by quasi-identifiers alone; None for none."""
     method, alike = spec.method, (1,) * len(census.sensitive)
-    asked = GroupsAsked(spec.k, alike, representation=method.shown_as, limit=spec.row_limit(census.rows))
+    asked = GroupsAsked(spec.k, alike, representation=shown_as(census, spec), limit=spec.row_limit(census.rows))
     match method.parted:
         case "cluster":
             from ringfence.search.groups.cluster import cluster
@@ -84,7 +84,7 @@ def _diverse_rings(census: Census, spec: Spec, asked: Diversity, limit: int) -> 
 
 
 def _unbounded(census: Census, spec: Spec, groups: Groups, watch: Watch) -> SearchResult:
-    shown = cover_groups(census, groups, spec.method.shown_as)
+    shown = cover_groups(census, groups, shown_as(census, spec))
     return _found(measure_groups(census, spec, groups.sizes, shown)[spec.method.minimized], groups.count, watch)
 
 

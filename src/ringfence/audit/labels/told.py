@@ -1,0 +1,41 @@
+"""Which columns hold dates, where the specification does not say: by their types, or by what labels look like.
+
+A table whose columns are days and moments needs no word about it. Of its release there are labels left, which are text:
+where all of them are dates, ranges and sets of dates, and there is a range among them, that is what they are.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import ibis
+
+from ringfence.audit.labels.moments import as_moment
+from ringfence.audit.labels.spelling import ROOT, as_set, ends_of
+from ringfence.rows.engine import Engine
+from ringfence.spec import Spec
+
+
+def told_dates(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ibis.Table | None]) -> Spec:
+    """Return a specification that says of columns that they hold dates where a release, or a table beside it, does."""
+    kinds = [each for table in (rows, *beside) if table is not None for each in table.schema().items()]
+    spec = spec.with_dates([name for name, kind in kinds if kind.is_date() or kind.is_timestamp()])
+    open_questions = [
+        name
+        for name in spec.of_role("quasi")
+        if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].ordered
+    ]
+    labels = {name: engine.fetch(rows.select(name).distinct())[name].to_pylist() for name in open_questions}
+    return spec.with_dates(name for name, texts in labels.items() if _are_dates(texts))
+
+
+def _are_dates(labels: Iterable[str | None]) -> bool:
+    """Whether labels are dates, ranges and sets of dates, and one is a range at least."""
+    ranges = 0
+    for label in labels:
+        if label is None or label == ROOT:
+            continue
+        ends = ends_of(label)
+        ranges += ends is not None
+        values = ends or as_set(label) or (label,)
+        if any(value is not None and as_moment(value) is None for value in values):
+            return False
+    return ranges > 0

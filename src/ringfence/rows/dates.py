@@ -1,0 +1,121 @@
+"""Text that is dates: read by its formats at the door, and in one spelling from there on (`moments`).
+
+Distinct texts are read here, by Python, wherever their rows lie: so a file and a table in memory mean the same.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pyarrow as pa
+
+from ringfence.errors import DataError, listed
+from ringfence.rows.engine import Engine
+from ringfence.rows.moments import read_moment, spelled_moment
+from ringfence.rows.same_value import is_text
+from ringfence.rows.sources import PLACE, RAW
+from ringfence.rows.steps import LookUp
+from ringfence.spec import Spec
+
+
+def spellings(
+    name: str, texts: Iterable[str], formats: Sequence[str], first_row: Callable[[list[str]], int | None]
+) -> dict[str, str]:
+    """Return the one spelling of each text of a column; one that its formats do not read is a DataError.
+
+    `first_row` tells where the first of some texts stands.
+    """
+    found: dict[str, str] = {}
+    unread: list[str] = []
+    for text in texts:
+        try:
+            moment = read_moment(text, formats)
+        except ValueError as error:
+            raise DataError(
+                f"column {name!r} has {text!r} (first in row {first_row([text]):,}), which is {error}; leave one of"
+                f" these formats out of attributes.{name}.format, or write the day so that it can be told"
+            ) from None
+        if moment is None:
+            unread.append(text)
+        else:
+            found[text] = spelled_moment(moment)
+    if unread:
+        shown = listed([repr(each) for each in sorted(unread)[:10]])
+        more = f" and {len(unread) - 10} more values" if len(unread) > 10 else ""
+        raise DataError(
+            f"column {name!r} should hold dates as {listed(map(repr, formats))}, but has {shown}{more}, first in row"
+            f" {first_row(unread):,}; add their format to attributes.{name}.format, or say in data.missing_values that"
+            " they are missing"
+        )
+    return found
+
+
+def with_spelled_dates(table: pa.Table, formats: Mapping[str, Sequence[str]]) -> pa.Table:
+    """Return a table in memory with text that is dates in one spelling. Columns of other types say it by these.
+
+    >>> table = pa.table({"seen": ["1.2.2020", "01.02.2020", None]})
+    >>> with_spelled_dates(table, {"seen": ["%d.%m.%Y"]})["seen"].to_pylist()
+    ['2020-02-01', '2020-02-01', None]
+    """
+    for name, given in formats.items():
+        if name not in table.column_names or not is_text(table[name].type):
+            continue
+        column = table[name].combine_chunks()
+        encoded = column.dictionary_encode()
+        texts = encoded.dictionary.to_pylist()
+        known = spellings(name, texts, given, _first_of(column))
+        spelled = pa.array([known[text] for text in texts], column.type).take(encoded.indices)
+        place = table.column_names.index(name)
+        table = table.set_column(place, table.schema.field(place), spelled)
+    return table
+
+
+def _first_of(column: pa.Array) -> Callable[[list[str]], int | None]:
+    def first(texts: list[str]) -> int | None:
+        wanted = {*texts}
+        return next((row for row, text in enumerate(column.to_pylist(), 1) if text in wanted), None)
+
+    return first
+
+
+def with_spelled_rows(engine: Engine, rows: ibis.Table, formats: Mapping[str, Sequence[str]]) -> ibis.Table:
+    """Return rows of an engine with text that is dates in one spelling; its distinct texts are fetched for that."""
+    for name, given in formats.items():
+        if name not in rows.columns or not rows[name].type().is_string():
+            continue
+        texts = engine.fetch(rows.select(rows[name].name(RAW)).distinct())[RAW].to_pylist()
+        known = spellings(name, [text for text in texts if text is not None], given, _first_in(engine, rows, name))
+        spelled = {RAW: pa.array(texts, pa.string()), name: pa.array([known.get(text) for text in texts], pa.string())}
+        rows = LookUp(pa.table(spelled), {name: RAW}).carry_out(engine, rows).select(*rows.columns)
+    return rows
+
+
+def _first_in(engine: Engine, rows: ibis.Table, name: str) -> Callable[[list[str]], int | None]:
+    def first(texts: list[str]) -> int | None:
+        numbered = engine.placed(rows.select(rows[name].name(RAW)))
+        found = engine.fetch(numbered.filter(numbered[RAW].isin(texts)).aggregate(numbered[PLACE].min().name(PLACE)))
+        place = found[PLACE].to_pylist()[0]
+        return None if place is None else int(place) + 1
+
+    return first
+
+
+def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
+    """Return the rows of a source through the whole door: canonical cells, and dates in one spelling."""
+    return with_spelled_rows(engine, engine.open(source, spec.data), spec.formats)
+
+
+def open_again(engine: Engine, original: Any, spec: Spec) -> ibis.Table:
+    """Return the rows of an original that was opened before: as a table in memory, it has come through the door."""
+    return open_original(engine, original, spec) if isinstance(original, str | Path) else engine.hold(original)
+
+
+def with_typed_dates(rows: ibis.Table, spec: Spec) -> Spec:
+    """Return a specification that says of columns that they hold dates where their type says so."""
+    return spec.with_dates(date_columns(rows))
+
+
+def date_columns(rows: ibis.Table) -> list[str]:
+    """Return the columns whose type says that they hold days or moments."""
+    return [name for name, kind in rows.schema().items() if kind.is_date() or kind.is_timestamp()]
