@@ -161,6 +161,8 @@ class Data(SpecTable):
     delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
     quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
     encoding: Name = "utf-8"
+    decimal: Literal[".", ","] = "."
+    thousands: Literal[".", ",", "'", "’", " ", "\u00a0", "\u202f"] | None = None
     unlisted: Literal["error", "drop", "publish"] = "error"
     missing: Literal["value", "suppress", "error"] = "value"
     missing_values: list[str] = [""]
@@ -169,6 +171,16 @@ class Data(SpecTable):
     weights: str | None = None
     basket_id: str | None = None
     memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
+
+    @model_validator(mode="after")
+    def _marks_differ(self) -> Self:
+        if self.thousands == self.decimal:
+            raise PydanticCustomError(
+                "thousands",
+                "thousands = {mark} stands before the decimals too; set decimal to the other of '.' and ','",
+                {"mark": repr(self.thousands)},
+            )
+        return self
 
 
 class FileHierarchy(SpecTable):
