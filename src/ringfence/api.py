@@ -127,12 +127,14 @@ def _audited(
     """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.number_marks import plain_number_table
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, like
 
     held = None
     if not isinstance(source, str | Path):
-        held = with_spelled_dates(canonical_table(as_arrow(source), spec.data.missing_values), spec.formats)
+        plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
+        held = with_spelled_dates(plain, spec.formats)
     original = source if held is None else held
     with DuckDB(spec.data) as engine:
         rows = open_again(engine, original, spec)
@@ -402,18 +404,38 @@ def progress() -> AbstractContextManager[Listener]:
     return shown()
 
 
-def draft(path: Path, folder: Path = Path()) -> "Draft":
-    """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
+def draft(source: Any, folder: str | Path = ".") -> "Draft":
+    """Look at a table and return a drafted specification: roles with reasons, hierarchies that fit.
+
+    `source` is the path of a file, or anything with Arrow inside (pandas, Polars, PyArrow, DuckDB). The draft is a
+    `Spec` that runs as it is; `toml` is how `ringfence init` writes it, to be kept in `folder`, with the reasons as
+    comments. It is a guess from the names and values of the columns: only you know what others know about these people.
+
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"patient": ["a", "b"] * 30, "sex": ["f", "m"] * 30, "nights": [1, 2, 3, 4, 5, 6] * 10})
+    >>> drafted = draft(visits)
+    >>> drafted.attributes["patient"].role, drafted.reasons["sex"]
+    ('identifier', 'the sex, which others know')
+    >>> anonymize(visits, drafted).audit.ok
+    True
+    """
     from ringfence.draft.draft import draft_spec
     from ringfence.draft.guess import guess_data
+    from ringfence.draft.written import how_written
     from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.sources import as_arrow
 
-    if not path.is_file():
-        raise DataError(f"there is no file {str(path)!r}")
-    data = guess_data(path) if path.suffix.lower() in TEXT_FILES else Data()
+    name, data = None, Data()
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if not path.is_file():
+            raise DataError(f"there is no file {str(path)!r}")
+        name = os.path.relpath(path.resolve(), Path(folder).resolve())
+        data = guess_data(path) if path.suffix.lower() in TEXT_FILES else data
+    given = source if name is not None else as_arrow(source)
     with DuckDB(data) as engine:
-        source = os.path.relpath(path.resolve(), folder.resolve())
-        return draft_spec(engine, engine.open(path, data), data, source)
+        data, told = how_written(engine, engine.open(given, data), data)
+        return draft_spec(engine, engine.open(given, data), data, name, told)
 
 
 def audit(

@@ -64,18 +64,30 @@ def _everywhere(
 @app.command()
 def demo(
     output: Out = Path("ringfence-demo"),
-    rows: Annotated[int, typer.Option(min=100, help="How many sample people to make.")] = 30_000,
+    rows: Annotated[
+        int | None, typer.Option(min=100, help="How many rows to make: 30,000, of visits 6,000 unless told.")
+    ] = None,
     baskets: Annotated[bool, typer.Option("--baskets", help="Make shopping baskets instead of people.")] = False,
+    visits: Annotated[
+        bool, typer.Option("--visits", help="Make visits of patients to a hospital, and draft their specification.")
+    ] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001  read by `main`
 ) -> None:
-    """Run the whole flow on sample people or baskets: make a table, anonymize it, audit the release."""
-    from ringfence.samples import write_baskets, write_people
+    """Run the whole flow on sample people, baskets or visits: make a table, anonymize it, audit the release."""
+    from ringfence.samples import write_baskets, write_people, write_visits
 
-    name = "baskets" if baskets else "people"
+    if baskets and visits:
+        raise SpecError("--baskets and --visits are two demos; choose one")
+    name = "visits" if visits else "baskets" if baskets else "people"
+    rows = rows or (6_000 if visits else 30_000)
     try:
         output.mkdir(parents=True, exist_ok=True)
-        spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
+        if visits:
+            (output / "visits.toml").write_text(api.draft(write_visits(output, rows), output).toml, encoding="utf-8")
+            spec = Spec.load(output / "visits.toml")
+        else:
+            spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
     except OSError as error:
         raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
     with _progress(json_, output) as listener:

@@ -1,11 +1,8 @@
-"""How a text file is written: its encoding, its delimiter, and what stands for a missing value."""
+"""How a text file is written: its encoding and its delimiter."""
 
 import codecs
 import csv
 import io
-import re
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,19 +14,13 @@ CHUNK = 1 << 20
 DELIMITERS = (",", ";", "\t", "|")
 TEXT_FILES = (".csv", ".tsv", ".txt")
 
-ALWAYS_MISSING = ("?", "*", "N/A", "n/a", "#N/A", "null", "NULL", "NaN", "nan")
-"""Words that stand for a missing value wherever they are rare."""
-
-PERHAPS_MISSING = ("NA", "na", "-", "--", ".", "None", "none", "missing", "unknown")
-"""Words that do so only among numbers or dates: elsewhere they may be values, and NA may be Namibia."""
-
 
 def guess_data(path: Path) -> Data:
     """Return how a text file is to be read; for files of other kinds, what there is to say without looking.
 
     The encoding is UTF-16 where the file begins so, UTF-8 where all of it is valid UTF-8, else that of Western Europe.
-    The rest is found out from the first records: the delimiter that gives each the most fields, and the same number of
-    them, and words for missing values that stand in a few cells of otherwise clean columns.
+    The delimiter is found out from the first records: the one that gives each the most fields, and the same number of
+    them.
     """
     if path.suffix.lower() not in TEXT_FILES:
         return Data()
@@ -44,9 +35,8 @@ def guess_data(path: Path) -> Data:
         raise DataError(f"cannot read {str(path)!r}: {error}") from None
     if "\x00" in sample:
         raise DataError(f"{str(path)!r} is not a text file: it has zero bytes")
-    delimiter, records = _delimiter(sample, cut, "\t" if path.suffix.lower() == ".tsv" else ",")
-    missing = _missing_words(records)
-    found: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "missing_values": ["", *missing]}
+    delimiter = _delimiter(sample, cut, "\t" if path.suffix.lower() == ".tsv" else ",")
+    found: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding}
     usual = Data().model_dump()
     return Data(**{key: value for key, value in found.items() if value != usual[key]})
 
@@ -65,8 +55,34 @@ def _encoding(path: Path) -> str:
                 piece = file.read(CHUNK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
+            _refuse_mixed(path, file)
             return _western(file)
     return "utf-8"
+
+
+def _refuse_mixed(path: Path, file: BinaryIO) -> None:
+    """Refuse a file of which some lines are UTF-8 and others are not: in one encoding, half of its names are garbled.
+
+    Letters beyond ASCII of other encodings hardly ever stand so that they make valid UTF-8.
+    """
+    file.seek(0)
+    first: dict[bool, int] = {}
+    for number, line in enumerate(file, 1):
+        if not line.isascii():
+            first.setdefault(_is_utf8(line), number)
+        if len(first) == 2:
+            raise DataError(
+                f"{str(path)!r} is in two encodings: line {first[True]} is UTF-8, line {first[False]} is not; write all"
+                " of it in one, best UTF-8"
+            )
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _western(file: BinaryIO) -> str:
@@ -78,8 +94,8 @@ def _western(file: BinaryIO) -> str:
     return "cp1252" if controls and not controls & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
 
 
-def _delimiter(sample: str, cut: bool, otherwise: str) -> tuple[str, list[list[str]]]:
-    """Return the delimiter that fits best, and the records of the sample under it, the header first."""
+def _delimiter(sample: str, cut: bool, otherwise: str) -> str:
+    """Return the delimiter that fits best."""
     apart = {delimiter: _records(sample, delimiter, cut) for delimiter in (otherwise, *DELIMITERS)}
     best = next((d for d, tried in apart.items() if all(len(record) == 1 for record in tried)), otherwise)
     score = (0.5, len(sample))  # more than half of the records must have as many fields as the header
@@ -90,9 +106,7 @@ def _delimiter(sample: str, cut: bool, otherwise: str) -> tuple[str, list[list[s
             best, score = delimiter, (regular, fields)
     records = apart[best]
     spaced = best == "," and '"' not in sample and all(cell[:1] == " " for record in records for cell in record[1:])
-    if spaced and len(records) > 1 and len(records[0]) > 1:
-        return ", ", [[cell.removeprefix(" ") for cell in record] for record in records]
-    return best, records
+    return ", " if spaced and len(records) > 1 and len(records[0]) > 1 else best
 
 
 def _records(sample: str, delimiter: str, cut: bool) -> list[list[str]]:
@@ -102,29 +116,3 @@ def _records(sample: str, delimiter: str, cut: bool) -> list[list[str]]:
     except csv.Error:
         return []
     return records[:-1] if cut and len(records) > 1 else records
-
-
-def _missing_words(records: Sequence[Sequence[str]]) -> list[str]:
-    """Return the words that stand for missing values, as they are written."""
-    if not records:
-        return []
-    fields = len(records[0])
-    columns = [[record[at] for record in records[1:] if len(record) == fields] for at in range(fields)]
-    found: Counter[str] = Counter()
-    refused: set[str] = set()
-    for cells in columns:
-        counts = Counter(cell for cell in cells if cell.strip())
-        words = {cell for cell in counts if cell.strip() in (*ALWAYS_MISSING, *PERHAPS_MISSING)}
-        clean = [cell for cell in counts if cell not in words]
-        numbers = bool(clean) and all(_is_number_or_day(cell) for cell in clean)
-        for word in words:
-            rare = counts[word] * 2 < counts.total() and bool(clean)
-            if rare and (word.strip() in ALWAYS_MISSING or (numbers and not _is_number_or_day(word))):
-                found[word] += counts[word]
-            else:
-                refused.add(word)
-    return sorted(set(found) - refused)
-
-
-def _is_number_or_day(cell: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+([.,]\d+)*|\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}", cell.strip()) is not None

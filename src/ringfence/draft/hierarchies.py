@@ -1,26 +1,22 @@
-"""Which hierarchy fits the values of a quasi-identifier: intervals, masks, dates, groups of rare values.
+"""Which hierarchy fits the values of a column: intervals, masks, dates, codes, groups of rare values.
 
-Each column gets a *ladder*: the hierarchy that keeps most choices first, then simpler ones, the last of them flat. The
-search for a release tries combinations of levels, so columns climb down their ladders until those are few enough.
+Each has as many levels as its values give: a release is as coarse as it must be, and where there is a step between a
+value and `*`, fewer values end as `*`.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from itertools import takewhile
-from math import prod
 from typing import Any, TypeAlias
 
+from ringfence.draft.page import share
 from ringfence.draft.profile import Profile, Spread
+from ringfence.draft.spellings import could_be_swapped
 from ringfence.draft.words import Nature
 from ringfence.spec.tables import EXACT, DatePart
-
-MOST_NODES = 50_000
-"""So many combinations of levels are searched in seconds."""
-
-MOST_QUASI = MOST_NODES.bit_length() - 1
-"""With more quasi-identifiers than this, even flat hierarchies have more combinations."""
+from ringfence.values.codes import SYSTEMS
 
 COMMON = 0.05
 """Values that fewer rows have than this share of them are put together."""
@@ -36,79 +32,59 @@ Tree: TypeAlias = Mapping[str, "Tree | Sequence[str]"]
 
 @dataclass(frozen=True)
 class Fit:
-    """A hierarchy as a specification states it (a table of its keys, or "flat"), in words, and its height."""
+    """A hierarchy as a specification states it (a table of its keys, or none for "flat"), and in words.
+
+    `formats` are those that dates are written in, and `order` is that of the values, where these have to be told.
+    """
 
     hierarchy: Mapping[str, Any]
     words: str
-    height: int
     order: str | Sequence[str] | None = None
+    formats: Sequence[str] = ()
     advice: str = ""
 
 
-FLAT = Fit({}, "as it is or hidden", 1)
+FLAT = Fit({}, "as it is or hidden")
 ITEM_GROUPS = Fit(
     {"fanout": 5, "by": "support"},
     "groups of 5 items that are about as common, and so on",
-    1,
     advice="Better give a tree of items that mean alike: a file, or nested tables",
 )
 
 
-def ladder(column: Profile, nature: Nature) -> list[Fit]:
-    """Return hierarchies for a column of some nature, the richest first, the last of them flat."""
+def fit(column: Profile, nature: Nature, order: Sequence[str] = ()) -> Fit:  # noqa: PLR0911  one a kind of values
+    """Return the hierarchy for a column of some nature; `order` is that of its values, where another column told it."""
     if column.distinct <= 2 and column.kind != "day":
-        return [FLAT]
+        return FLAT
     if column.days is not None:
-        return [*_dates(column), FLAT]
+        return _dates(column)
+    if order and not column.has_brackets:
+        return _neighbours(order, "in their order")
     if column.look == "dates" and not column.has_stars:
-        advice = "Written as 2024-03-31, dates could become months and years"
-        return [Fit({"mask": "left"}, "characters hidden from the left", column.longest, advice=advice), FLAT]
+        advice = "Its dates are not read: a year of two digits, or more than one way to write them"
+        return Fit({"mask": "left"}, "characters hidden from the left", advice=advice)
+    if column.codes is not None and not column.has_stars:
+        return _codes(column)
     if _length(column) and (nature == "postcode" or (nature == "category" and _is_code(column))):
-        mask = Fit({"mask": "right"}, "characters hidden from the right", _length(column))
-        return [mask, *_fanouts(column), FLAT]
+        return Fit({"mask": "right"}, "characters hidden from the right")
     if column.spread is not None and column.is_number and nature != "category":
-        flat = Fit({}, FLAT.words, 1, order="numeric")
-        return [*_intervals(column.spread, nature), flat]
-    return [*(_bands(column) or _groups(column)), FLAT]
-
-
-def within_reach(ladders: Sequence[Sequence[Fit]], distinct: Sequence[int]) -> list[Fit]:
-    """Return one hierarchy from each ladder, so that there are at most `MOST_NODES` combinations of levels.
-
-    Trees lose a level first, then the tallest of the other hierarchies. Only when none has a level to spare are some
-    given up, those of the columns with the fewest values first. `distinct` are their numbers of values.
-    """
-    steps = [0] * len(ladders)
-
-    def fits() -> list[Fit]:
-        return [rungs[step] for rungs, step in zip(ladders, steps, strict=True)]
-
-    def urgency(at: int) -> tuple[bool, bool, int, int, int]:
-        now, then = ladders[at][steps[at]], ladders[at][steps[at] + 1]
-        stays = {*now.hierarchy} == {*then.hierarchy}
-        return stays, stays and "tree" in now.hierarchy, now.height if stays else 0, -distinct[at], at
-
-    while prod(fit.height + 1 for fit in fits()) > MOST_NODES:
-        movable = [at for at, step in enumerate(steps) if step + 1 < len(ladders[at])]
-        if not movable:
-            break
-        steps[max(movable, key=urgency)] += 1
-    return fits()
+        return _intervals(column.spread, nature) or replace(FLAT, order="numeric")
+    return _bands(column) or _groups(column)
 
 
 # Numbers
 
 
-def _intervals(spread: Spread, nature: Nature) -> list[Fit]:
-    """Return intervals of three, two and one width, with rare numbers at either end put together."""
+def _intervals(spread: Spread, nature: Nature) -> Fit | None:
+    """Return intervals of nested widths up to half of the spread, with rare numbers at either end put together."""
     least, low, high, greatest = (Decimal(str(x)) for x in (spread.least, spread.low, spread.high, spread.greatest))
     span = high - low or greatest - least
     is_age = nature == "age" and least >= 0 and greatest <= 130
     in_years = is_age or (nature == "year" and span > 20)
-    chain = [Decimal(width) for width in (5, 10, 20)] if in_years else nice_widths(span, whole=spread.whole)
+    chain = [Decimal(width) for width in (5, 10, 20, 40)] if in_years else nice_widths(span, whole=spread.whole)
     widths = list(takewhile(lambda width: width < span + spread.whole, chain))
     if not widths:
-        return []
+        return None
     start = least if spread.whole and span <= 10 else Decimal(0)
     ends: dict[str, Any] = {} if start == 0 else {"from": _number(start)}
     bottom, top = (
@@ -122,28 +98,22 @@ def _intervals(spread: Spread, nature: Nature) -> list[Fit]:
     if greatest >= top + widths[0]:
         ends["top"] = _number(top)
         words += f", {_number(top)} and over"
-    return [
-        Fit(
-            {"intervals": [_number(width) for width in widths[:count]], **ends},
-            f"intervals of {_in_words([str(_number(width)) for width in widths[:count]])}{words}",
-            count + 1,
-        )
-        for count in range(len(widths), 0, -1)
-    ]
+    shown = _in_words([str(_number(width)) for width in widths])
+    return Fit({"intervals": [_number(width) for width in widths], **ends}, f"intervals of {shown}{words}")
 
 
 def nice_widths(span: Decimal, *, whole: bool) -> list[Decimal]:
-    """Return three widths, each a multiple of the one before, the first about a twentieth of a span.
+    """Return widths, each a multiple of the one before, from about a twentieth of a span to nearly all of it.
 
     >>> [[f"{width:f}" for width in nice_widths(Decimal(span), whole=False)] for span in ("100", "0.7", "43")]
-    [['5', '10', '20'], ['0.05', '0.1', '0.2'], ['2', '10', '20']]
+    [['5', '10', '20', '40', '80'], ['0.05', '0.1', '0.2', '0.4', '0.8'], ['2', '10', '20', '40']]
     """
     target = span / 20
     scale = Decimal(1).scaleb(target.adjusted())
     first = min((scale * digit for digit in (1, 2, 5, 10)), key=lambda width: max(width / target, target / width))
     if whole:
         first = max(first, Decimal(2))
-    factors = {1: (1, 5, 10), 2: (1, 5, 10), 5: (1, 2, 4)}[int(first.scaleb(-first.adjusted()))]
+    factors = {1: (1, 5, 10, 20), 2: (1, 5, 10, 20), 5: (1, 2, 4, 8, 16)}[int(first.scaleb(-first.adjusted()))]
     return [(first * factor).normalize(EXACT) for factor in factors]
 
 
@@ -164,19 +134,33 @@ def _in_words(items: Sequence[str]) -> str:
 # Days and codes
 
 
-def _dates(column: Profile) -> list[Fit]:
-    """Return parts of the calendar by the time that the days span."""
-    first, last = column.days or (None, None)
-    if first is None or last is None:
-        return []
+def _dates(column: Profile) -> Fit:
+    """Return parts of the calendar by the time that the days span, and how the days are written."""
+    assert column.days is not None
+    first, last = column.days
     years = (last - first).days / 365.25
     parts: list[DatePart] = ["month"] if years < 0.25 else ["month", "quarter"]
     if years >= 1.5:
         parts = ["month", "quarter", "year"]
     if years >= 15:
-        parts = ["month", "year", "decade"]
-    ladders = [parts, parts[1:], parts[2:]]
-    return [Fit({"dates": some}, f"{_in_words(some)}", len(some) + 1) for some in ladders if some]
+        parts = ["month", "quarter", "year", "decade"]
+    advice = []
+    if len(column.formats) > 1:
+        advice.append(f"Its dates are written in {len(column.formats)} ways: {', '.join(column.formats)}")
+    if any(could_be_swapped([value for value, _ in column.values], form) for form in column.formats if column.values):
+        advice.append("Day and month could be the other way round: check the format")
+    return Fit({"dates": parts}, _in_words(parts), formats=column.formats, advice=". ".join(advice))
+
+
+def _codes(column: Profile) -> Fit:
+    assert column.codes is not None
+    system, part = column.codes
+    words = SYSTEMS[system].words
+    others = "" if part == 1 else "; the others stand for themselves"
+    what, groups = (f"{words} codes", f"groups of {words} codes")
+    if system == "countries":
+        what, groups = ("countries", "regions and continents")
+    return Fit({"codes": system}, groups, advice=f"{share(part)} of the values are {what}{others}")
 
 
 def _is_code(column: Profile) -> bool:
@@ -198,32 +182,31 @@ def _length(column: Profile) -> int:
 # Categories
 
 
-def _fanouts(column: Profile) -> list[Fit]:
+def _neighbours(order: Sequence[str], words: str) -> Fit:
+    """Return groups of neighbours in an order, of two or three where there are few values."""
+    size = 2 if len(order) <= 8 else 3
+    return Fit({"fanout": size}, f"groups of {size} neighbours {words}, and so on", tuple(order))
+
+
+def _fanout(column: Profile) -> Fit:
     """Return groups of neighbours in the order of the values."""
     if column.has_brackets or column.has_stars:  # a value that looks like a group could not be told from one
-        return []
+        return FLAT
     size = 5 if column.distinct <= 500 else 10
-    height, covered = 1, size
-    while covered < column.distinct:
-        height, covered = height + 1, covered * size
-    if height == 1:
-        return []
+    if column.distinct <= size:
+        return FLAT
     order = "numeric" if column.is_number else "lexical"
-    return [Fit({"fanout": size}, f"groups of {size} neighbours in {order} order", height, order)]
+    return Fit({"fanout": size}, f"groups of {size} neighbours in {order} order", order)
 
 
-def _bands(column: Profile) -> list[Fit]:
+def _bands(column: Profile) -> Fit | None:
     """Return groups of neighbouring bands where all values are such, as `20-29` or `85+`."""
     starts = {value: _band_start(value) for value, _ in column.values}
     single = sum(value.isdigit() for value in starts)
     if len(starts) < 4 or single > len(starts) // 2 or None in starts.values() or column.has_brackets:
-        return []
+        return None
     bands = sorted(starts, key=lambda value: (starts[value] or 0.0, value))
-    size = 2 if len(bands) <= 8 else 3
-    height, covered = 1, size
-    while covered < len(bands):
-        height, covered = height + 1, covered * size
-    return [Fit({"fanout": size}, f"{size} neighbouring bands together, and so on", height, tuple(bands))]
+    return _neighbours(bands, "in the order of the bands")
 
 
 def _band_start(value: str) -> float | None:
@@ -242,40 +225,30 @@ def _band_start(value: str) -> float | None:
     return float(digits[0]) + (value[0] == ">") / 2 if digits else None  # ">90k" after "60k-90k" and "90k"
 
 
-def _groups(column: Profile) -> list[Fit]:
-    """Return trees that put rare values together: first the rarest, then all but the common ones.
+def _groups(column: Profile) -> Fit:
+    """Return a tree that puts rare values together: first the rarest, then all but the common ones.
 
     Where no value is common there is nothing to put together by, and neighbours in the alphabet are grouped.
     """
     if not column.values:
-        return _fanouts(column)
+        return _fanout(column)
     common = [value for value, count in column.values if count >= COMMON * column.present]
     others = column.values[len(common) :]
     if not common:
-        return _fanouts(column) if len(column.values) > 20 else []
+        return _fanout(column) if len(column.values) > 20 else FLAT
     if len(others) < 2:
-        return []
+        return FLAT
     middle = [value for value, count in others if count >= RARE * others[0][1]]
     rare = [value for value, count in others if count < RARE * others[0][1]]
     other_label, rare_label = _free_labels({value for value, _ in column.values})
     own: dict[str, Tree | Sequence[str]] = {value: [value] for value in common}
     advice = "Better put values together that mean alike"
-    simple = Fit(
-        {"tree": {**own, other_label: sorted([*middle, *rare])}},
-        f"{len(others)} rare values together as {other_label!r}",
-        2,
-        advice=advice,
-    )
     if len(column.values) <= MANY_VALUES or len(rare) < 2:
-        return [simple]
+        tree: Tree = {**own, other_label: sorted([*middle, *rare])}
+        return Fit({"tree": tree}, f"{len(others)} rare values together as {other_label!r}", advice=advice)
     below = {**{value: [value] for value in middle}, rare_label: sorted(rare)}
-    nested = Fit(
-        {"tree": {**own, other_label: below}},
-        f"{len(rare)} values together as {rare_label!r}, then {len(others)} as {other_label!r}",
-        3,
-        advice=advice,
-    )
-    return [nested, simple]
+    words = f"{len(rare)} values together as {rare_label!r}, then {len(others)} as {other_label!r}"
+    return Fit({"tree": {**own, other_label: below}}, words, advice=advice)
 
 
 def _free_labels(values: set[str]) -> tuple[str, str]:
@@ -285,6 +258,3 @@ def _free_labels(values: set[str]) -> tuple[str, str]:
         for word in ("Other", "Rare")
     ]
     return free[0], free[1]
-
-
-__all__ = ["FLAT", "ITEM_GROUPS", "MOST_NODES", "MOST_QUASI", "Fit", "Tree", "ladder", "nice_widths", "within_reach"]

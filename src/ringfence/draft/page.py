@@ -12,7 +12,7 @@ from ringfence.spec.tables import Data, Role
 
 WIDTH = 110
 SHOWN_PAIRS = 10
-MANY_COMBINATIONS = 500_000
+MANY_COMBINATIONS = 300_000
 
 SECTIONS: dict[Role, str] = {
     "identifier": "Identifiers name a person. They are left out of the release.",
@@ -49,6 +49,7 @@ class Stated:
     column: ColumnDraft
     hierarchy: Mapping[str, Any] | None = None
     order: str | Sequence[str] | None = None
+    formats: Sequence[str] = ()
     advice: tuple[str, ...] = ()
 
 
@@ -61,6 +62,8 @@ class Content:
     rows: int
     attributes: Sequence[Stated]
     k: int
+    people: int | None
+    told: Sequence[str]
     diverse: Sequence[str]
     advice: Sequence[str]
     pairs: Sequence[Pair]
@@ -93,14 +96,24 @@ def _data(content: Content) -> Iterator[str]:
     yield "[data]"
     if content.source is not None:
         yield f"source = {value(content.source)}"
+    for line in content.told:
+        yield from _comment(line)
     for key, what in given.items():
+        if key == "entity":
+            yield from _comment(
+                f"Rows belong to {content.people:,} people, who may have several: k counts people, not rows, so that"
+                " nobody's many visits pass for a crowd."
+            )
+        if key == "weights":
+            yield from _comment("Survey weights add up to the population, of which the audit tells how many stand out.")
         yield f"{key} = {value(what)}"
 
 
 def _privacy(content: Content) -> Iterator[str]:
     yield "[privacy]"
     if content.together.columns:
-        yield from _comment(f"k: nobody can be told from {content.k - 1} others by the quasi-identifiers.")
+        whom = "others" if content.people is None else "other people, whatever rows they have,"
+        yield from _comment(f"k: nobody can be told from {content.k - 1} {whom} by the quasi-identifiers.")
     yield f"k = {content.k}"
     if any(stated.column.role == "items" for stated in content.attributes):
         yield from _comment("m: whoever knows up to so many items of a basket finds at least k baskets that fit.")
@@ -118,13 +131,18 @@ def _method(content: Content) -> Iterator[str]:
     if not content.together.columns:
         yield 'name = "itemsets"'
         return
+    yield from _comment(
+        "Rows that are nearly alike are put into groups of k or a few more, and each group is published under the"
+        " narrowest ranges and sets that hold its values. No row is left out, and hardly anything ends as '*'. A value"
+        " may be shown in one way here and in another there: where every value has to be recoded the same way"
+        ' everywhere, say name = "optimal" and suppression = 0.05, which hides more.'
+    )
+    yield 'name = "local"'
     yield "# The least loss of detail: the share of its range that a published value leaves open, on average."
     yield 'metric = "glm"'
-    yield "# Up to this share of the rows may be left out, where a few odd ones would make all others coarser."
-    yield "suppression = 0.05"
     if content.together.distinct > MANY_COMBINATIONS:
-        yield "# The best release of so many rows may take minutes to find. To take the best one after a minute, say:"
-        yield "# time_limit = 60"
+        yield "# So many rows are grouped in one pass. Left out, they are grouped with more care, which takes longer."
+        yield 'effort = "fast"'
 
 
 def _attribute(stated: Stated) -> Iterator[str]:
@@ -136,15 +154,28 @@ def _attribute(stated: Stated) -> Iterator[str]:
     yield f"role = {value(column.role)}"
     if stated.hierarchy is None:
         return
+    if stated.formats:
+        yield f"format = {value(stated.formats[0] if len(stated.formats) == 1 else stated.formats)}"
     if stated.order is not None:
         words = stated.order
         yield from [f"order = {value(words)}"] if isinstance(words, str) else _list("order = ", [*map(value, words)])
+    if column.role == "quasi":
+        yield from _representation(stated)
     if not stated.hierarchy:
         yield f'hierarchy = "flat"  # {column.hierarchy}'
     elif "tree" in stated.hierarchy:
         yield from _tree(f"{header}.hierarchy.tree", stated.hierarchy["tree"], column.hierarchy)
     else:
         yield f"hierarchy = {value(stated.hierarchy)}  # {column.hierarchy}"
+
+
+def _representation(stated: Stated) -> Iterator[str]:
+    """Say how groups of rows show an attribute, where a set of its values would not do."""
+    given = stated.hierarchy or {}
+    if "mask" in given or given.get("codes", "countries") != "countries":
+        yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
+    elif stated.order is not None and not isinstance(stated.order, str):
+        yield 'representation = "range"  # from one value to another in their order'
 
 
 def _tree(header: str, tree: Mapping[str, Any], words: str) -> Iterator[str]:

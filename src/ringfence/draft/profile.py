@@ -18,12 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
+from ringfence.draft.spellings import read_days, recognize
 from ringfence.errors import EngineError
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
+from ringfence.spec.tables import CodeSystem
 from ringfence.values.builders import text
 
 Kind: TypeAlias = Literal["text", "number", "day", "truth", "other"]
+
+MOST_READ = 50_000
+"""Of columns with more values than this, the values are not read for dates and codes."""
 
 LISTED = 100
 """Of columns with more values than this, the values are not looked at one by one."""
@@ -56,6 +61,9 @@ LOOKS = {
 HARMLESS_LOOKS = ("dates", "amounts", "free text")
 """Those that do not make a column an identifier by themselves."""
 
+CONTACT = r"[^@ ]+@[^@ ]+\.[^@ .]+|(^|[^0-9])(\+[0-9]|0[0-9]|\(0?[0-9])[0-9 ()/.-]{5,}[0-9]"
+"""Somewhere in a text: an e-mail address, or a telephone number."""
+
 CODE = r"^[A-Za-z0-9]+([ -][A-Za-z0-9]+)?$"
 
 
@@ -76,7 +84,9 @@ class Profile:
 
     `alone` counts rows whose value no other row has. `values` are the distinct values as labels with their numbers of
     rows, the commonest first, where they are at most `LISTED`. `look` is what at least nine tenths of the texts look
-    like. `numbers` is the share of rows, of those with a value, that hold a number.
+    like. `codes` is the system that most values are codes of, and how many rows have one; `formats` are those that
+    dates are written in, if not as 2024-03-31. The shares are of rows with a value: `contacts` of those in which a
+    telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers.
     """
 
     name: str
@@ -91,6 +101,10 @@ class Profile:
     spread: Spread | None = None
     days: tuple[dt.date, dt.date] | None = None
     look: str | None = None
+    codes: tuple[CodeSystem, float] | None = None
+    formats: tuple[str, ...] = ()
+    contacts: float = 0.0
+    sentences: float = 0.0
     numbers: float = 0.0
     shortest: int = 0
     longest: int = 0
@@ -228,6 +242,7 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
             "last": as_day.max(),
             "shortest": value.length().min(),
             "longest": value.length().max(),
+            "contacts": n.sum(where=value.re_search(CONTACT) & value.re_search("[A-Za-z]{3}")),
             "codes": n.sum(where=value.re_search(CODE)),
             "digits": n.sum(where=value.re_search("[0-9]")),
             "zero led": value.re_search("^[+-]?0[0-9]").any(),
@@ -292,6 +307,14 @@ def _profile(
     distinct = int(found.get("distinct") or 0)
     is_day = kind == "day" or (kind == "text" and present > 0 and found["days"] == present)
     numbers = 1.0 if kind == "number" else int(found.get("numbers") or 0) / max(1, present)
+    look = next((look for look in LOOKS if int(found.get(f"look {look}") or 0) >= 0.9 * present > 0), None)
+    counts = value_counts(engine, rows, name) if 0 < distinct <= MOST_READ and kind in ("text", "number") else {}
+    formats: tuple[str, ...] = ()
+    days = (found["first"], found["last"]) if is_day and present else None
+    if kind == "text" and not is_day and (found_days := read_days(counts)):
+        formats, days = found_days
+        is_day = True
+    recognized = None if is_day else recognize(name, counts)
     return Profile(
         name=name,
         kind="day" if is_day else "number" if tails is not None else "text" if kind == "number" else kind,
@@ -303,8 +326,12 @@ def _profile(
         commonest=int(found.get("commonest") or 0),
         values=_values(engine, rows, name) if 0 < distinct <= LISTED else (),
         spread=None if tails is None else _spread(found, tails),
-        days=(found["first"], found["last"]) if is_day and present else None,
-        look=next((look for look in LOOKS if int(found.get(f"look {look}") or 0) >= 0.9 * present > 0), None),
+        days=days,
+        look=look,
+        codes=recognized,
+        formats=formats,
+        contacts=int(found.get("contacts") or 0) / max(1, present),
+        sentences=int(found.get("look free text") or 0) / max(1, present),
         numbers=numbers,
         shortest=int(found.get("shortest") or 0),
         longest=int(found.get("longest") or 0),
@@ -322,9 +349,14 @@ def _spread(found: Mapping[str, Any], tails: tuple[float, float]) -> Spread:
 
 def _values(engine: Engine, rows: ibis.Table, name: str) -> tuple[tuple[str, int], ...]:
     """Return the values of a column as the labels that hierarchies have, with their numbers of rows."""
+    return tuple(sorted(value_counts(engine, rows, name).items(), key=lambda item: (-item[1], item[0])))
+
+
+def value_counts(engine: Engine, rows: ibis.Table, name: str) -> dict[str, int]:
+    """Return the values of a column as labels, with their numbers of rows."""
     counted = engine.count(rows, [name])
     counts: dict[str, int] = {}
     for value, count in zip(counted[name].to_pylist(), counted[ROWS].to_pylist(), strict=True):
         if value is not None:
             counts[text(value)] = counts.get(text(value), 0) + int(count)
-    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    return counts

@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, replace
 
-from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile
-from ringfence.draft.words import Meaning, Nature, is_bare_key, meanings_of
+from ringfence.draft.page import share
+from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile, Spread
+from ringfence.draft.words import BARE_WEIGHTS, Meaning, Nature, is_bare_key, meanings_of, words_of
 from ringfence.spec.tables import Role
 
 FEW_ROWS = 50
@@ -12,6 +13,23 @@ FEW_ROWS = 50
 
 FEW_VALUES = 10
 """What identifies people has more values."""
+
+TELLING = 0.05
+"""Numbers tell people apart where more than this share of the rows are alone with theirs."""
+
+SOME_CONTACTS = 0.01
+"""A column of texts is left out where telephone numbers or addresses stand in this share of them."""
+
+SHORTEST_NOTE = 15
+"""What is called a note, and is nowhere as long as this, is a word or a mark."""
+
+DIGITS_OF_KEYS = 7
+"""Near-unique whole numbers that all have as many digits as this, or more, are keys."""
+
+MOST_KILOGRAMS = 500
+"""A weight above this is not a person's."""
+
+IN_RANGES = "published in ranges"
 
 
 @dataclass(frozen=True)
@@ -31,7 +49,7 @@ class Guess:
     fallback: int | None = 3
 
 
-def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the other
+def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule after the other
     """Return the likeliest role of a column.
 
     What its values are comes first where they speak for themselves (addresses, dates), then what its name means, then
@@ -45,23 +63,46 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911  one rule after the o
         reason = "has the value '*', which stands for every value in a release: left out unless that is renamed"
         return Guess("identifier", reason, fallback=None)
     meaning = next((meaning for meaning in meanings_of(column.name) if _fits(meaning, column)), None)
+    if meaning is not None and meaning.key == "weights":
+        return _weights(column, meaning)
     if meaning is not None and meaning.role == "identifier":
         return _identifier(meaning.reason)
     if column.present == 0:
         return Guess("insensitive", "has no values", fallback=0)
+    if column.codes is not None and column.codes[0] == "ipv4":
+        return _identifier(f"{share(column.codes[1])} of the values are IP addresses, which lead to people")
     if column.look is not None and column.look not in HARMLESS_LOOKS and not column.is_number:
         return _identifier(f"holds {column.look}")
     if column.kind == "day" or column.look == "dates":
         return Guess("quasi", "a date, which others may remember", "day", topic="day", rank=2)
+    if column.contacts >= SOME_CONTACTS:
+        return _identifier(f"telephone numbers or e-mail addresses stand in {share(column.contacts)} of the values")
     if _is_free_text(column):
         return Guess("identifier", "free text, which may hold names or anything else", fallback=1)
-    if meaning is not None and meaning.role == "sensitive":
+    if meaning is not None and meaning.role == "sensitive" and not singles_out(column):
         return Guess("sensitive", meaning.reason, meaning.nature, fallback=2)
     if column.distinct == 1 and column.missing == 0:
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
+    if meaning is not None and meaning.role == "sensitive":
+        reason = f"{meaning.reason}, but so exact that whoever knows it finds the person: {IN_RANGES}"
+        return Guess("quasi", reason, "amount", meaning.key, meaning.rank)
     if meaning is not None:
         return Guess("quasi", meaning.reason, meaning.nature, meaning.key, meaning.rank)
     return _by_values(column)
+
+
+def singles_out(column: Profile) -> bool:
+    """Whether numbers are so exact that, published as they are, they would tell people apart."""
+    return column.is_number and column.distinct > FEW_VALUES and column.alone > TELLING * column.present
+
+
+def _weights(column: Profile, meaning: Meaning) -> Guess:
+    """Return the role of survey weights: published where many rows share each, since analysts need them."""
+    if column.distinct * FEW_ROWS <= column.present:
+        reason = f"{meaning.reason}: published, since many rows share each"
+        return Guess("insensitive", reason, topic="weights", fallback=None)
+    reason = f"{meaning.reason}: left out, since few rows share each, and who knows the sample could find people by it"
+    return Guess("identifier", reason, topic="weights", fallback=None)
 
 
 def _identifier(reason: str) -> Guess:
@@ -71,9 +112,11 @@ def _identifier(reason: str) -> Guess:
 def _by_values(column: Profile) -> Guess:
     """Return the role of a column whose name says nothing."""
     spread = column.spread if column.is_number else None
-    if column.nearly_unique and column.present > 1 and (spread is None or spread.whole):
+    if column.nearly_unique and column.present > 1 and (spread is None or _counts_on(column, spread)):
         return Guess("identifier", "nearly every row has a value of its own", fallback=1)
-    if spread is not None and (column.distinct > LISTED or (not spread.whole and column.unique > 0.5)):
+    if spread is not None and singles_out(column):
+        return Guess("quasi", f"a number so exact that whoever knows it finds the person: {IN_RANGES}", topic="number")
+    if spread is not None and column.distinct > LISTED:
         reason = "a measurement with many values; make it quasi if anybody else may know it, since it is published"
         return Guess("sensitive", reason, fallback=2)
     if spread is None and column.distinct > max(1000, column.present // 10):
@@ -83,11 +126,24 @@ def _by_values(column: Profile) -> Guess:
     return Guess("quasi", reason, nature)
 
 
-def _fits(meaning: Meaning, column: Profile) -> bool:
+def _counts_on(column: Profile, spread: Spread) -> bool:
+    """Whether whole numbers are those of a list: one after the other, or of so many digits that nothing is counted."""
+    digits = {len(str(int(end))) for end in (spread.least, spread.greatest)}
+    dense = spread.greatest - spread.least < 1.5 * column.distinct
+    return spread.whole and (dense or (len(digits) == 1 and min(digits) >= DIGITS_OF_KEYS))
+
+
+def _fits(meaning: Meaning, column: Profile) -> bool:  # noqa: PLR0911  one a meaning
     """Whether a column's values may be what its name says."""
     spread = column.spread
     fractions = spread is not None and not spread.whole
     match meaning.key:
+        case "note":  # not a mark at school, nor yes and no
+            return column.kind == "text" and column.longest >= SHORTEST_NOTE and column.numbers < 0.5
+        case "weights":
+            bare = {*words_of(column.name)} <= BARE_WEIGHTS  # then it may be a person's own
+            heavy = spread is not None and spread.greatest > MOST_KILOGRAMS
+            return column.is_number and spread is not None and spread.least >= 0 and (heavy or not bare)
         case "year":
             return spread is not None and spread.whole and spread.least >= 1000 and spread.greatest < 3000
         case "key":
@@ -104,7 +160,7 @@ def _is_free_text(column: Profile) -> bool:
     """Whether texts are all different, or sentences: then no list of values can have been meant."""
     if column.kind != "text" or column.rows < FEW_ROWS or column.is_code or column.look == "amounts":
         return False
-    return column.nearly_unique or (column.look == "free text" and column.distinct > LISTED and column.unique > 0.2)
+    return column.nearly_unique or (column.sentences >= 0.2 and column.distinct > LISTED and column.unique > 0.05)
 
 
 def as_quasi(guess: Guess) -> Guess:

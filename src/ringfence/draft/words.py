@@ -66,6 +66,17 @@ MEANINGS = (
     _meaning("online", "identifier", "is a trace of a person or a device", "category", 1, """
         ip, url, username, user name, login, nickname, device id, mac address, cookie, imei, photo, signature,
         benutzername, benutzer, unterschrift, utilisateur, usuario, utente, gebruiker"""),
+    _meaning("note", "identifier", "notes, which may hold names, telephone numbers or anything else", "category", 4, """
+        note, notes, comment, comments, remark, remarks, memo, free text, freetext, message, annotation, narrative,
+        observation, bemerkung, bemerkungen, anmerkung, anmerkungen, kommentar, notiz, notizen, freitext, hinweis,
+        mitteilung, remarque, remarques, commentaire, commentaires, nota, notas, comentario, comentarios,
+        observacion, observaciones, commento, commenti, osservazione, osservazioni, opmerking, opmerkingen,
+        toelichting, notitie, observacao, uwagi, merknad, anmarkning, bemaerkning"""),
+    _meaning("weights", "identifier", "survey weights, by which a sample stands for its population", "amount", 4, """
+        weight, gewicht, poids, peso, survey weight, sampling weight, sample weight, instance weight, person weight,
+        household weight, final weight, design weight, replicate weight, expansion factor, weighting factor, fnlwgt,
+        wgt, pweight, wtfinl, perwt, hhwt, hochrechnungsfaktor, gewichtungsfaktor, stichprobengewicht, ponderation,
+        coefficient de ponderation, factor de expansion, factor de elevacion, peso campionario, weegfactor"""),
     _meaning("age", "quasi", "an age, which others know or can guess", "age", 3, """
         age, alter, edad, eta, leeftijd, idade, altersgruppe"""),
     _meaning("sex", "quasi", "the sex, which others know", "category", 3, """
@@ -74,8 +85,9 @@ MEANINGS = (
         zip, zip code, postcode, post code, postal code, postal, plz, postleitzahl, code postal, codigo postal, cap,
         codice postale, postnummer, postnr"""),
     _meaning("day", "quasi", "a date, which others may remember", "day", 2, """
-        date, day, dob, birthday, birth date, date of birth, datum, geburtsdatum, geburtstag, date de naissance, fecha,
-        fecha de nacimiento, data di nascita, geboortedatum, timestamp, admitted, discharged"""),
+        date, day, dob, birthday, birth date, date of birth, datum, geburtsdatum, geburtstag, date de naissance,
+        fecha, fecha de nacimiento, data di nascita, geboortedatum, born, timestamp, admitted, admission,
+        discharged, discharge, aufnahme, entlassung"""),
     _meaning("year", "quasi", "a year, which others may remember", "year", 2, """
         year, birth year, year of birth, yob, jahr, geburtsjahr, jahrgang, annee, annee de naissance, ano, anno, anno
         di nascita, jaar, geboortejaar"""),
@@ -96,9 +108,9 @@ MEANINGS = (
         ocupacion, profesion, empleo, trabajo, professione, lavoro, impiego, occupazione, beroep, werkgever, baan,
         department, abteilung, veteran"""),
     _meaning("education", "quasi", "schooling, of which others know", "category", 1, """
-        education, school, degree, schooling, qualification, university, college, bildung, schule, schulabschluss,
-        abschluss, ausbildung, hochschule, ecole, etudes, diplome, educacion, estudios, escuela, istruzione, titolo di
-        studio, scuola, opleiding, onderwijs"""),
+        education, school, klasse, schulklasse, classe, degree, schooling, qualification, university, college,
+        bildung, schule, schulabschluss, abschluss, ausbildung, hochschule, ecole, etudes, diplome, educacion,
+        estudios, escuela, istruzione, titolo di studio, scuola, opleiding, onderwijs"""),
     _meaning("origin", "quasi", "the origin, which others know or can guess", "category", 1, """
         origin, race, ethnicity, ethnic, ethnic group, nationality, citizenship, migration, immigration, birthplace,
         place of birth, country of birth, language, mother tongue, herkunft, staatsangehoerigkeit,
@@ -110,8 +122,8 @@ MEANINGS = (
         haushalt, haushaltsgrosse, haushaltsgroesse, kinder, kinderzahl, menage, enfants, hogar, hijos, nucleo
         familiare, figli, huishouden, kinderen"""),
     _meaning("body", "quasi", "what others can see", "amount", 1, """
-        height, eye color, eye colour, hair color, hair colour, koerpergroesse, korpergrosse, augenfarbe, haarfarbe,
-        estatura, statura, lichaamslengte"""),
+        height, weight, gewicht, poids, peso, eye color, eye colour, hair color, hair colour, koerpergroesse,
+        korpergrosse, augenfarbe, haarfarbe, estatura, statura, lichaamslengte"""),
     _meaning("health", "sensitive", "about health, which people keep to themselves", "category", 1, """
         illness, disease, diagnosis, diagnoses, icd, condition, symptom, medication, medicine, medical, drug,
         prescription, treatment, therapy, procedure, surgery, disability, disabled, allergy, allergies, hiv, aids,
@@ -123,12 +135,13 @@ MEANINGS = (
         diagnosi, farmaco, trattamento, terapia, disabilita, salute, ziekte, aandoening, medicijn, behandeling,
         gezondheid"""),
     _meaning("money", "sensitive", "about money, which people keep to themselves", "amount", 1, """
-        income, salary, wage, pay, earnings, remuneration, bonus, pension, debt, loan, credit, credit score, balance,
-        wealth, asset, savings, mortgage, rent, tax, benefit, capital gain, capital loss, spending, expense, revenue,
-        amount, price, premium, turnover, einkommen, gehalt, lohn, verdienst, rente, schulden, kredit, kontostand,
-        vermogen, vermoegen, miete, steuer, betrag, salaire, revenu, dette, impot, loyer, montant, salario, sueldo,
-        ingreso, renta, deuda, impuesto, importe, stipendio, reddito, debito, prestito, importo, loon, salaris,
-        inkomen, schuld, lening, bedrag"""),
+        income, salary, wage, pay, earnings, remuneration, bonus, pension, debt, loan, credit, credit score,
+        balance, wealth, asset, savings, mortgage, rent, tax, benefit, capital gain, capital loss, spending,
+        expense, revenue, amount, price, premium, turnover, cost, charge, fee, bill, kosten, rechnung, gebuehr,
+        cout, frais, coste, costo, costi, gasto, einkommen, gehalt, lohn, verdienst, rente, schulden, kredit,
+        kontostand, vermogen, vermoegen, miete, steuer, betrag, salaire, revenu, dette, impot, loyer, montant,
+        salario, sueldo, ingreso, renta, deuda, impuesto, importe, stipendio, reddito, debito, prestito, importo,
+        loon, salaris, inkomen, schuld, lening, bedrag"""),
     _meaning("belief", "sensitive", "about beliefs or opinions, which people keep to themselves", "category", 1, """
         religion, religious, faith, denomination, belief, political, politics, party, vote, voted, voting, opinion,
         attitude, union, trade union, satisfaction, konfession, glaube, partei, wahl, meinung, gewerkschaft,
@@ -139,9 +152,13 @@ MEANINGS = (
         straftat, delit, condamnation, delito, condena, reato, condanna, veroordeling, misdrijf, adoption, abortion,
         violence"""),
     _meaning("result", "sensitive", "a result of a person, which others need not know", "amount", 1, """
-        score, grade, gpa, exam, mark, rating, evaluation, bewertung, beurteilung, zensur, punteggio, valutazione,
+        score, grade, gpa, exam, mark, rating, note, noten, zeugnis, mathenote, deutschnote, englischnote, endnote,
+        gesamtnote, notendurchschnitt, evaluation, bewertung, beurteilung, zensur, punteggio, valutazione,
         calificacion, cijfer"""),
 )  # fmt: skip
+
+BARE_WEIGHTS = {"weight", "weights", "gewicht", "gewichte", "poids", "peso"}
+"""Names that say no more than that something weighs."""
 
 KEYS, PEOPLE = (next(meaning.words for meaning in MEANINGS if meaning.key == key) for key in ("key", "person"))
 
@@ -183,6 +200,16 @@ def is_bare_key(name: str) -> bool:
     (True, True, False)
     """
     return all(word in KEYS or word.removesuffix("s") in PEOPLE for word in words_of(name))
+
+
+def tells_whose(name: str) -> bool:
+    """Whether a name says that its values stand for people, each for one: not for rows, cases or records.
+
+    >>> tells_whose("patient"), tells_whose("Kundennummer"), tells_whose("id"), tells_whose("case_id")
+    (True, True, False, False)
+    """
+    whose = {word.removesuffix("s") for word in words_of(name)} & {*PEOPLE} - {"record", "row", "case"}
+    return is_bare_key(name) and bool(whose)
 
 
 def _matches(words: list[str], phrases: tuple[str, ...]) -> Iterator[str]:

@@ -29,8 +29,8 @@ class Published:
     """What a plan makes of a census, in entries of rows that are published alike.
 
     Entry e has `weights[e]` rows, which had the leaves `before[e]`, and shows `shown[a].value[e]` in attribute a; where
-    it is `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the detail that
-    each value loses which attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
+    it is `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the detail that each value
+    loses which attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
     attributes that are published as they are, as far as the plan tells which rows have which value.
     """
 

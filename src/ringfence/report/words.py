@@ -239,6 +239,8 @@ def hierarchy(given: parts.HierarchySpec | None) -> str:
         case parts.FanoutHierarchy():
             neighbours = "neighbours by falling support" if given.by == "support" else "neighbours"
             said = f"groups of {given.fanout} {neighbours}"
+        case parts.CodeHierarchy():
+            said = f"groups of {given.codes} codes"
         case "flat":
             said = "the value or nothing"
         case _:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ringfence.errors import DataError, EngineError, SpecError, listed
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.item_columns import BASKET_FILES, read_basket_file
+from ringfence.rows.number_marks import plain_number_rows, plain_number_table
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine, missing_words
 from ringfence.rows.sources import (
     LABEL,
@@ -63,9 +64,12 @@ class DuckDB(Engine):
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source, with canonical cells unless `as_it_stands`."""
         if isinstance(source, str | Path):
-            return self._open_file(Path(source), data, as_it_stands)
+            rows = self._open_file(Path(source), data, as_it_stands)
+            return rows if as_it_stands else plain_number_rows(rows, data)
         table = as_arrow(source)
-        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
+        return self.hold(
+            table if as_it_stands else plain_number_table(canonical_table(table, data.missing_values), data)
+        )
 
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""

@@ -22,6 +22,7 @@ from ringfence.errors import listed, suggestion
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
+CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ipv4", "uk-postcode"]
 
 ISO = "iso"
 """How dates are written that need no other format: 2024-03-31, with or without a time of day."""
@@ -160,6 +161,8 @@ class Data(SpecTable):
     delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
     quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
     encoding: Name = "utf-8"
+    decimal: Literal[".", ","] = "."
+    thousands: Literal[".", ",", "'", "’", " ", "\u00a0", "\u202f"] | None = None
     unlisted: Literal["error", "drop", "publish"] = "error"
     missing: Literal["value", "suppress", "error"] = "value"
     missing_values: list[str] = [""]
@@ -168,6 +171,16 @@ class Data(SpecTable):
     weights: str | None = None
     basket_id: str | None = None
     memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
+
+    @model_validator(mode="after")
+    def _marks_differ(self) -> Self:
+        if self.thousands == self.decimal:
+            raise PydanticCustomError(
+                "thousands",
+                "thousands = {mark} stands before the decimals too; set decimal to the other of '.' and ','",
+                {"mark": repr(self.thousands)},
+            )
+        return self
 
 
 class FileHierarchy(SpecTable):
@@ -254,6 +267,12 @@ class FanoutHierarchy(SpecTable):
     by: Literal["order", "support"] = "order"
 
 
+class CodeHierarchy(SpecTable):
+    """Codes of a public system, in the groups that their characters say."""
+
+    codes: CodeSystem
+
+
 HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
     "file": FileHierarchy,
     "paths": PathsHierarchy,
@@ -262,6 +281,7 @@ HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
     "mask": MaskHierarchy,
     "dates": DateHierarchy,
     "fanout": FanoutHierarchy,
+    "codes": CodeHierarchy,
 }
 
 
@@ -294,6 +314,7 @@ HierarchySpec: TypeAlias = (
     | MaskHierarchy
     | DateHierarchy
     | FanoutHierarchy
+    | CodeHierarchy
 )
 
 
@@ -379,6 +400,10 @@ class Attribute(SpecTable):
         if self.format is not None and isinstance(self.hierarchy, IntervalHierarchy):
             raise PydanticCustomError(
                 "format", "intervals are of numbers; for dates, write hierarchy = { dates = ['month', 'year'] }"
+            )
+        if self.order == "numeric" and isinstance(self.hierarchy, CodeHierarchy):
+            raise PydanticCustomError(
+                "order", "order = 'numeric' does not go with a hierarchy of codes, which are text"
             )
         if self.representation == "hierarchy" and self.hierarchy is None:
             raise PydanticCustomError("representation", "representation = 'hierarchy' needs a hierarchy to show")

@@ -27,6 +27,8 @@ from ringfence.spec.tables import (
     ISO,
     Attribute,
     BoundaryLevel,
+    CodeHierarchy,
+    CodeSystem,
     DateHierarchy,
     DatePart,
     FanoutHierarchy,
@@ -37,6 +39,7 @@ from ringfence.spec.tables import (
     TreeHierarchy,
     exact,
 )
+from ringfence.values.codes import SYSTEMS, looks_like_group
 from ringfence.values.hierarchy import MISSING, ROOT, Hierarchy
 
 Key: TypeAlias = Decimal | dt.date | str
@@ -185,6 +188,9 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
             between = ".." if attribute.role == "items" else ", "
             keys = sorted(keys, key=lambda key: -support[key]) if by == "support" else keys
             paths = _fanout_paths([label(key) for key in keys], fanout, between)
+            hierarchy = _from_data(name, paths, missing)
+        case CodeHierarchy(codes=system):
+            paths = _code_paths(name, {label(key): support[key] for key in keys}, system)
             hierarchy = _from_data(name, paths, missing)
         case _:  # flat, or none: the values under one root
             hierarchy = _from_data(name, [(label(key), ROOT) for key in keys], missing)
@@ -440,6 +446,24 @@ DATE_PARTS: dict[DatePart, Callable[[dt.date], str]] = {
 
 def _date_path(day: dt.date, parts: Sequence[DatePart]) -> tuple[str, ...]:
     return (label(day), *(DATE_PARTS[part](day) for part in parts), ROOT)
+
+
+def _code_paths(name: str, counts: Mapping[str, int], system: CodeSystem) -> list[tuple[str, ...]]:
+    """Return paths through the groups of a system of codes; what is no code of it is directly under the root."""
+    given = SYSTEMS[system]
+    above = {value: given.above(value) for value in counts}
+    if above and not any(above.values()):
+        raise DataError(
+            f"column {name!r} has no {given.words} codes such as {given.example!r}, but {_tally(counts)}; see"
+            f" attributes.{name}.hierarchy, codes = {system!r}"
+        )
+    groups = {value: count for value, count in counts.items() if looks_like_group(value, system)}
+    if groups:
+        raise DataError(
+            f"column {name!r} has values that look like groups of {given.words} codes, and could not be told from"
+            f" these: {_tally(groups)}; rename them, or put them into data.missing_values"
+        )
+    return [(value, *(labels or ()), ROOT) for value, labels in above.items()]
 
 
 def _fanout_paths(leaves: Sequence[str], fanout: int, between: str = ", ") -> list[tuple[str, ...]]:

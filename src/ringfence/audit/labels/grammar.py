@@ -9,12 +9,13 @@ A boundary is judged where the answer is certain whatever the original was. A la
 value under the label may be published that high; a set or a range, if its values cannot all have the same ceiling. Not
 judged, for want of the original, are
 
-- labels under lists on masks, fan-outs and flat hierarchies, and from level 1 up on fan-outs;
+- labels under lists on masks, fan-outs, codes and flat hierarchies, and from level 1 up on fan-outs and codes;
 - `*` under a list of labels where missing values may be published, since a missing value has no boundary in such a list
   and may become `*`;
 - sets of masked codes under a level that may be that of the root, since no published code is longer, and otherwise more
   of a code than certainly stays at that level;
 - sets under lists on fan-outs but for single values that the list marks, and from level 1 up but for their size;
+- sets of codes from level 1 up, since how deep the deepest code lies is not known;
 - what lies between the ends of a range, but for what a list of labels marks there.
 """
 
@@ -35,6 +36,7 @@ from ringfence.audit.labels.blocks import (
     stretch,
     with_blocks,
 )
+from ringfence.audit.labels.codes import groups_of, is_group
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans
 from ringfence.audit.labels.moments import as_moment, is_moment
@@ -45,6 +47,8 @@ from ringfence.spec import Spec
 from ringfence.spec.tables import (
     Attribute,
     BoundaryLevel,
+    CodeHierarchy,
+    CodeSystem,
     DateHierarchy,
     FanoutHierarchy,
     FileHierarchy,
@@ -87,7 +91,7 @@ def _reads_dates(label: str) -> bool:
     return label == ROOT or all(value is None or as_moment(value) is not None for value in values)
 
 
-def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> Grammar:
+def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> Grammar:  # noqa: PLR0911  one a kind
     """Return the grammar of what an attribute's hierarchy has; of none, single values and `*`."""
     attribute = spec.attributes[name]
     match attribute.hierarchy:
@@ -103,6 +107,8 @@ def _of_hierarchy(name: str, spec: Spec, seen: Iterable[str], missing: bool) -> 
             return _mask(side == "right", attribute, seen)
         case FanoutHierarchy(fanout=fanout):
             return _fanout(fanout, attribute)
+        case CodeHierarchy(codes=system):
+            return _codes(system, attribute)
     return _flat(attribute)
 
 
@@ -251,6 +257,34 @@ def _mask(right: bool, attribute: Attribute, seen: Iterable[str]) -> Grammar:
         passes=passes,
         is_value=is_value,
         apart=_differ(ceiling),
+        holds=_itself(attribute, is_value),
+        free=_is_free(attribute),
+    )
+
+
+def _codes(system: CodeSystem, attribute: Attribute) -> Grammar:
+    """Return the grammar of a system of codes: a value that is no label of a group, such a label, or `*`.
+
+    Any text may be a value, since what is no code of the system stands for itself. The groups above a value are told by
+    the value alone, and so is the lowest of them that a list of labels marks: values that differ in it have different
+    ceilings.
+    """
+    level, marks = _level(attribute), _marks(attribute)
+    fits = _value_test(attribute)
+
+    def is_value(text: str) -> bool:
+        return fits(text) and not is_group(text, system)
+
+    def ceiling(value: str | None) -> str | None:
+        nodes = () if value is None else (value, *groups_of(value, system))
+        return next((node for node in nodes if node in marks), ROOT)
+
+    return Grammar(
+        allowed=f"a value, a group of codes as {system} has them, '*'",
+        reads=lambda label: label == ROOT or is_group(label, system) or is_value(label),
+        passes=lambda label: level == 0 and (label == ROOT or is_group(label, system)),
+        is_value=is_value,
+        apart=(lambda values: len({*values}) > 1 and level == 0) if level is not None else _differ(ceiling),
         holds=_itself(attribute, is_value),
         free=_is_free(attribute),
     )

@@ -1,7 +1,7 @@
 """Trees from what a specification says: written out (files, paths, nested tables), or grown over the values at hand.
 
-Intervals, masks, dates, fan-outs and flat trees have labels for the values that there are: of a release alone, there is
-no telling all of them; beside the original, there is.
+Intervals, masks, dates, codes, fan-outs and flat trees have labels for the values that there are: of a release alone,
+there is no telling all of them; beside the original, there is.
 """
 
 import csv
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ringfence.arrays import Longs
+from ringfence.audit.labels.codes import groups_of
 from ringfence.audit.labels.intervals import Dates, Intervals
 from ringfence.audit.labels.moments import written_moment
 from ringfence.audit.labels.spelling import ROOT, as_number, plain, spelled_number, written
@@ -21,6 +22,7 @@ from ringfence.spec import Spec
 from ringfence.spec.tables import (
     Attribute,
     BoundaryLevel,
+    CodeHierarchy,
     DateHierarchy,
     FanoutHierarchy,
     FileHierarchy,
@@ -165,6 +167,8 @@ def _grown(name: str, attribute: Attribute, support: Mapping[str, int]) -> Itera
                 stars = ["*" * hidden for hidden in range(1, len(code))]
                 shown = [code[: -len(each)] + each if side == "right" else each + code[len(each) :] for each in stars]
                 yield (code, *shown, ROOT)
+        case CodeHierarchy(codes=system):
+            yield from ((code, *groups_of(code, system), ROOT) for code in support)
         case FanoutHierarchy(fanout=fanout, by=by):
             line = _ordered(name, attribute, support)
             if by == "support":

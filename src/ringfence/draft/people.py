@@ -1,0 +1,93 @@
+"""Whose a row is: the column that says it, where people have several rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import ibis
+
+from ringfence.draft.profile import Profile
+from ringfence.draft.roles import Guess
+from ringfence.draft.words import is_bare_key, meanings_of, tells_whose
+from ringfence.rows.engine import Engine
+
+SAME = 0.98
+"""What belongs to a person is the same in all rows of so many people: there are slips of the pen."""
+
+MOST_ROWS = 200
+"""Nobody has more rows than this on average; a hospital or a year has."""
+
+FEWEST_PEOPLE = 20
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The column that says whose a row is, how many people there are, why it is taken for that, and the columns of
+    which everybody has one value."""
+
+    name: str
+    people: int
+    reason: str
+    constant: frozenset[str]
+
+
+def whose_rows(
+    engine: Engine, rows: ibis.Table, profiles: Sequence[Profile], guesses: Mapping[str, Guess]
+) -> Owner | None:
+    """Return the column that says whose a row is; None where each row is somebody else's, or nothing tells.
+
+    It repeats, and it is called after people; or it is a key, or looks like one, and what belongs to a person (name,
+    sex, date of birth) is the same in all its rows. A column that repeats and stands for many people at once, such as a
+    hospital, has several of these. One with gaps cannot be it, since a row without an owner may be anybody's.
+    """
+    candidates = [profile for profile in profiles if _may_be(profile, guesses[profile.name])]
+    candidates.sort(key=lambda profile: (-_rank(profile.name), -profile.distinct))
+    personal = [profile.name for profile in profiles if _is_personal(profile)]
+    for candidate in candidates:
+        others = [profile.name for profile in profiles if profile.name != candidate.name and profile.kind != "other"]
+        same = _same(engine, rows, candidate.name, others) if others else {}
+        shown = [name for name in personal if same.get(name, 0) >= SAME]
+        broken = [name for name in personal if name != candidate.name and same.get(name, 0) < SAME]
+        needed = {2: 0, 1: 1, 0: 2}[_rank(candidate.name)]
+        if broken or len(shown) < needed:
+            continue
+        proof = f"; {_listed(shown)} stay{'s' * (len(shown) == 1)} the same in the rows of each" if shown else ""
+        reason = f"says whose a row is: {candidate.distinct:,} people in {candidate.rows:,} rows{proof}"
+        return Owner(candidate.name, candidate.distinct, reason, frozenset(name for name in others if same[name] == 1))
+    return None
+
+
+def _may_be(profile: Profile, guess: Guess) -> bool:
+    """Whether a column repeats, for enough people, and holds no gaps, measurements or notes."""
+    repeats = FEWEST_PEOPLE <= profile.distinct <= 0.95 * profile.rows and profile.rows <= MOST_ROWS * profile.distinct
+    is_key = _rank(profile.name) > 0 or guess.role == "identifier"
+    measured = profile.spread is not None and not profile.spread.whole
+    return repeats and is_key and not profile.missing and not measured and profile.kind in ("text", "number")
+
+
+def _rank(name: str) -> int:
+    """Return 2 for a name that tells people (`patient_id`), 1 for a key of anything (`id`), 0 for others."""
+    return 2 if tells_whose(name) else 1 if is_bare_key(name) else 0
+
+
+def _is_personal(profile: Profile) -> bool:
+    keys = [meaning.key for meaning in meanings_of(profile.name)]
+    born = keys[:1] in (["day"], ["year"]) and any(
+        part in profile.name.casefold() for part in ("birth", "born", "geb", "naiss", "nac", "nasc", "dob", "yob")
+    )
+    return born or keys[:1] in (["sex"], ["name"])
+
+
+def _same(engine: Engine, rows: ibis.Table, whose: str, names: Sequence[str]) -> dict[str, float]:
+    """Return for each column the share of people of whom all rows have the same value, a missing one included."""
+    each = rows.group_by(rows[whose]).aggregate(
+        **{
+            f"c{at}": rows[name].nunique() + (rows[name].isnull().any() & rows[name].notnull().any()).cast("int64")
+            for at, name in enumerate(names)
+        }
+    )
+    shares = engine.fetch(each.aggregate(**{f"c{at}": (each[f"c{at}"] <= 1).mean() for at in range(len(names))}))
+    return {name: float(shares[f"c{at}"][0].as_py()) for at, name in enumerate(names)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
