@@ -120,7 +120,9 @@ CASES: dict[str, list[ErrorCase]] = {
         ),
         ErrorCase("A level above the hierarchy", ("k = 2", 'k = 2\n[method]\nname = "levels"\nlevels = { age = 7 }')),
         ErrorCase("A quasi-identifier without a hierarchy", ("hierarchy = { intervals = [5, 10] }", "")),
-        ErrorCase("A key that is not there yet", ('source = "people.csv"', 'source = "people.csv"\ntable = "people"')),
+        ErrorCase(
+            "A key that the source has no use for", ('source = "people.csv"', 'source = "people.csv"\ntable = "people"')
+        ),
         ErrorCase(
             "People told apart by what is published", ('source = "people.csv"', 'source = "people.csv"\nentity = "age"')
         ),

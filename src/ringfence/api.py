@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
 
-TEXT_FILES = (".csv", ".tsv", ".txt")
-BASKET_FILES = (".dat", ".spmf")
-
 
 def anonymize(
     source: Any,
@@ -115,13 +112,16 @@ def _audited(
     force: bool = False,
 ) -> Release:
     """Recode a source as `decide` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
+    from ringfence.rows.casts import cast_table
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.same_value import canonical_table
-    from ringfence.rows.sources import as_arrow, like
+    from ringfence.rows.sources import as_arrow, collected, like
 
+    source = collected(source)
     held = None if isinstance(source, str | Path) else canonical_table(as_arrow(source), spec.data.missing_values)
-    original = source if held is None else held
     with DuckDB(spec.data) as engine:
+        held = None if held is None else cast_table(engine, held, spec.data.types)
+        original = source if held is None else held
         if held is None or spec.data.basket_id is not None:
             table, origin, made = _rewrite_rows(engine, source, original, spec, decide)
         else:
@@ -203,7 +203,7 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
     from ringfence.rows.basket_rows import gather
     from ringfence.rows.columns import check_columns
 
-    rows = engine.open(source, spec.data)
+    rows = _opened_source(engine, source, spec)
     columns = check_columns(rows.columns, spec)
     rows = gather(engine, rows, spec, columns)
     return engine.marked(rows) if marks(spec) else rows, columns
@@ -259,7 +259,8 @@ def _rewrite_in_memory(
     made = decide(engine, engine.hold(marked.select([*looked_at, WHICH])), carried)
     fetched = engine.fetch(made.rows.select(WHICH, *made.changed, *whose(spec)))
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    released = assemble(kind, table, columns, fetched[WHICH].to_numpy(), fetched.select(made.changed))
+    positions = fetched[WHICH].to_numpy()
+    released = assemble(kind, table, columns, positions, fetched.select(made.changed), cast=spec.data.types)
     if not whose(spec) and not marks(spec):
         return released, Origin(engine.hold(table)), made
     traced = as_arrow(released)
@@ -302,17 +303,19 @@ def run(
         return _release(job, path, verdict, diary, source, None if made.sensitive is None else beside(path))
 
 
-def _format_of(source: Path, spec: Spec) -> str:
+def _format_of(source: str | Path, spec: Spec) -> str:
     """Return the format that a source has, as far as releases are written in it; else Parquet."""
+    from ringfence.rows.formats import BASKETS
     from ringfence.rows.item_columns import file_is_spmf
+    from ringfence.rows.places import find
 
-    suffix = source.suffix.lower()
-    if suffix in BASKET_FILES:
-        return "spmf" if file_is_spmf(source, spec.data.encoding) else "dat"
-    return "csv" if suffix in TEXT_FILES else "parquet"
+    place = find(source)
+    if place.form is BASKETS:
+        return "spmf" if file_is_spmf(place.files[0], spec.data.encoding) else "dat"
+    return place.form.released_as
 
 
-def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
+def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
     from ringfence.rows.duckdb import DuckDB
@@ -348,7 +351,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     diary = Diary(listener)
     with DuckDB(spec.data) as engine:
         diary("counting the rows")
-        rows = engine.open(_located(source, spec), spec.data)
+        rows = _opened_source(engine, _located(source, spec), spec)
         check_columns(rows.columns, spec)
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary(f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
@@ -359,18 +362,22 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     return Frontier(find(census, spec, watch), census, spec)
 
 
-def draft(path: Path, folder: Path = Path()) -> "Draft":
+def draft(source: str | Path, folder: Path = Path()) -> "Draft":
     """Look at a file and draft a specification, to be kept in `folder`: roles with reasons, hierarchies that fit."""
     from ringfence.draft.draft import draft_spec
     from ringfence.draft.guess import guess_data
     from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.formats import TEXT
+    from ringfence.rows.places import find, is_local
+    from ringfence.rows.sources import unpacked
 
-    if not path.is_file():
-        raise DataError(f"there is no file {str(path)!r}")
-    data = guess_data(path) if path.suffix.lower() in TEXT_FILES else Data()
+    place, data = find(source), Data()
+    if place.form is TEXT:
+        with unpacked(place.files[0]) as text:
+            data = guess_data(text)
     with DuckDB(data) as engine:
-        source = os.path.relpath(path.resolve(), folder.resolve())
-        return draft_spec(engine, engine.open(path, data), data, source)
+        named = os.path.relpath(Path(source).resolve(), folder.resolve()) if is_local(source) else str(source)
+        return draft_spec(engine, engine.open(source, data), data, named)
 
 
 def audit(
@@ -402,6 +409,7 @@ def audit(
     from ringfence.release.manifest import beside, with_manifest
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.engine import as_released
+    from ringfence.rows.places import local_file
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
@@ -426,21 +434,34 @@ def audit(
 
         if not isinstance(table, str | Path):
             return judged(spec.data)
+        file = local_file(table)
         try:  # as a release of ours is written, else as the original is
             verdict = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
             verdict = judged(spec.data)
-        return with_manifest(engine, verdict, Path(table), spec)
+        return verdict if file is None else with_manifest(engine, verdict, file, spec)
 
 
 def _located(source: Any, spec: Spec) -> Any:
     """Return the source that was passed in, or the one that the specification names."""
+    from ringfence.rows.places import is_local
+
     if source is not None:
         return source
     if spec.data.source is None:
         raise SpecError("there is no data: pass a table, or name a file in data.source")
-    if "://" in spec.data.source:
-        raise SpecError(f"data.source = {spec.data.source!r}: databases are not there yet; allowed: the path of a file")
-    return spec.locate(spec.data.source)
+    return spec.locate(spec.data.source) if is_local(spec.data.source) else spec.data.source
+
+
+def _opened_source(engine: "Engine", source: Any, spec: Spec) -> "ibis.Table":
+    """Return the rows of a source; of a file, keys that choose one of its tables must have a meaning for it."""
+    from ringfence.rows.places import find
+
+    if isinstance(source, str | Path):
+        form = find(source).form
+        for key, value in {"sheet": spec.data.sheet, "table": spec.data.table}.items():
+            if value is not None and form.chosen_by != key:
+                raise SpecError(f"data.{key} = {value!r} has no meaning for a source of the kind {form.name}")
+    return engine.open(source, spec.data)

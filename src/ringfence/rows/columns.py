@@ -1,10 +1,14 @@
 """The columns of a table beside those of its specification: which must be there, and which are published."""
 
+import json
 from collections.abc import Sequence
 
 from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.rows.sources import BUCKET, COUNT
 from ringfence.spec import Spec
+
+DELIMITERS = (";", "\t", "|", ",", ":")
+"""What may stand between fields, other than what was said."""
 
 
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
@@ -16,6 +20,13 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """
     basket, entity = spec.data.basket_id, spec.data.entity
     require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
+    for name in spec.data.types:
+        if name not in columns:
+            known = listed(map(repr, columns))
+            raise DataError(
+                f"data.types names the column {name!r}{suggestion(name, columns)}, which the data does not have;"
+                f" its columns are: {known}"
+            )
     unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
@@ -40,9 +51,27 @@ def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
             )
 
 
-def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+def require_columns(columns: Sequence[str], needed: Sequence[str], whose: str = "the data") -> None:
     """Refuse data without a column that is needed."""
     for name in needed:
         if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
+            hint = delimiter_hint(columns, needed) or f"{suggestion(name, columns)}; its columns are: " + listed(
+                map(repr, columns)
+            )
+            raise DataError(f"{whose} has no column {name!r}{hint}")
+
+
+def delimiter_hint(columns: Sequence[str], needed: Sequence[str]) -> str:
+    """Say what seems to stand between fields where a table has come as one column; nothing where it has not.
+
+    >>> delimiter_hint(["age;city"], ["age"])
+    '; its only column is \'age;city\', as if fields were apart by \';\': set data.delimiter = ";"'
+    """
+    if len(columns) != 1:
+        return ""
+    for delimiter in DELIMITERS:
+        parts = [part.strip(" \"'") for part in columns[0].split(delimiter)]
+        if len(parts) > 1 and any(name in parts for name in needed):
+            apart = f"as if fields were apart by {delimiter!r}: set data.delimiter = {json.dumps(delimiter)}"
+            return f"; its only column is {columns[0]!r}, {apart}"
+    return ""
