@@ -150,6 +150,8 @@ CASES: dict[str, list[ErrorCase]] = {
         ErrorCase("A value that the hierarchy does not cover", people=PEOPLE.replace("Voss", "Vos")),
         ErrorCase("Text where numbers should be", people=PEOPLE.replace("41", "forty")),
         ErrorCase("A row with too many fields", people=PEOPLE.replace("41,Voss", "41,Voss,tall")),
+        ErrorCase("Another delimiter", people=PEOPLE.replace(",", ";")),
+        ErrorCase("A decimal comma", people=PEOPLE.replace("31,", '"31,5",')),
         ErrorCase("A quote that does not end", people=PEOPLE.replace("41,", '"41,')),
         ErrorCase("Another encoding", people=PEOPLE.replace("Voss", "Vøss").encode("latin-1")),
         ErrorCase(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import DataError, SpecError
+from ringfence.errors import DataError, SpecError, suggestion
 from ringfence.methods.checks import check_available, check_front, check_promise
 from ringfence.release.fronts import Frontier, SchemeFrontier
 from ringfence.release.jobs import Decider, Diary, Listener, Made, count_rows, labels_of, reuser, searcher
@@ -81,7 +81,9 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     from ringfence.plans.recode import GlobalPlan
 
     if unknown not in ("error", "suppress"):
-        raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
+        raise SpecError(
+            f"unknown = {unknown!r}{suggestion(unknown, ('error', 'suppress'))}: allowed: 'error', 'suppress'"
+        )
     saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
@@ -205,6 +207,7 @@ def _opened(engine: "Engine", source: Any, spec: Spec) -> "tuple[ibis.Table, lis
 
     rows = _opened_source(engine, source, spec)
     columns = check_columns(rows.columns, spec)
+    _check_weights(engine, rows, spec)
     rows = gather(engine, rows, spec, columns)
     return engine.marked(rows) if marks(spec) else rows, columns
 
@@ -252,6 +255,7 @@ def _rewrite_in_memory(
     from ringfence.rows.sources import WHICH, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
+    _check_weights(engine, engine.hold(table), spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     marked = table.append_column(WHICH, pa.array(np.arange(table.num_rows)))
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
@@ -453,6 +457,14 @@ def _located(source: Any, spec: Spec) -> Any:
     if spec.data.source is None:
         raise SpecError("there is no data: pass a table, or name a file in data.source")
     return spec.locate(spec.data.source) if is_local(spec.data.source) else spec.data.source
+
+
+def _check_weights(engine: "Engine", rows: "ibis.Table", spec: Spec) -> None:
+    """Refuse what is no weight before anything is searched for: the audit adds weights up in the end."""
+    from ringfence.rows.columns import weights_total
+
+    if spec.data.weights is not None:
+        weights_total(engine, rows, spec.data.weights)
 
 
 def _opened_source(engine: "Engine", source: Any, spec: Spec) -> "ibis.Table":

@@ -1,5 +1,6 @@
 """How DuckDB reads files: a query for each format that it knows by itself."""
 
+import codecs
 import contextlib
 import re
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from ringfence.rows.duckdb_words import saying
 from ringfence.rows.formats import DUCKDB, JSON_LINES, PARQUET, TEXT, Format, without_compression
 from ringfence.rows.places import Place
 from ringfence.rows.same_value import missing_words
+from ringfence.rows.sniffing import suffix_of
 from ringfence.rows.sources import csv_columns, plain_text, refuse_odd_names
 from ringfence.spec.tables import Data
 
@@ -51,6 +53,7 @@ class DuckDBFiles:
         for file in place.files:
             shown = place.called(file)
             self._check_whole(file, shown)
+            _refuse_other_kinds(file, shown, data)
             path = self._cleanup.enter_context(plain_text(file, data.encoding, self._scratch, shown))
             self.texts[str(path)] = shown, data
             columns.append(csv_columns(path, data, shown))
@@ -111,6 +114,7 @@ class DuckDBFiles:
                 raise DataError(f'{shown} is empty: each line should hold one object, as {{"age": 31}}')
             with saying(f"cannot read {shown}", DataError):
                 found = self._connection.sql(f"SELECT * FROM read_json({_paths([file])}, {_options(options | every)})")
+            _refuse_renamed(self._connection, file, shown, found.columns)
             kinds.append(
                 {name: SENSED.sub("VARCHAR", str(kind)) for name, kind in zip(found.columns, found.types, strict=True)}
             )
@@ -158,6 +162,30 @@ class DuckDBFiles:
         except (OSError, pa.ArrowException) as error:
             raise DataError(f"cannot unpack {shown}, it is cut off or damaged: {str(error).splitlines()[0]}") from None
         self._whole.add(file)
+
+
+def _refuse_other_kinds(file: Path, shown: str, data: Data) -> None:
+    """Refuse what is no text by its first bytes, or text in an encoding that shows there and is another."""
+    found = suffix_of(file)
+    if not found.startswith((".csv", ".jsonl")) or (
+        found.endswith((".gz", ".zst")) and not without_compression(file)[1]
+    ):
+        raise DataError(f"{shown} is no plain text: by its first bytes, its name should end in {found}")
+    with file.open("rb") as content:
+        wide = content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    if wide and data.encoding == Data().encoding:
+        raise DataError(f'{shown} is text in UTF-16: set data.encoding = "utf-16"')
+
+
+def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str]) -> None:
+    """Refuse names that differ in case alone: DuckDB gives one of them another, which no line has."""
+    folded = {name.casefold() for name in names}
+    if not any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names):
+        return
+    with saying(f"cannot read {shown}", DataError):
+        lines = f"read_json_objects({_paths([file])}, format = 'newline_delimited')"
+        keys = connection.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {lines}").fetchall()
+    refuse_odd_names(sorted(key for (key,) in keys))
 
 
 def _unlike(place: Place, file: Path, first: Sequence[str], other: Sequence[str]) -> DataError:

@@ -23,9 +23,9 @@ def first_sentence(message: str, data: Data | None = None) -> str:
     """Shorten what DuckDB says: where a text file is malformed, the line and the reason; else its first line."""
     line = re.search(r"CSV Error on Line: (\d+)", message)
     where = f"line {line[1]}: " if line else ""
-    if "Malformed JSON" in message or "JSON transform error" in message:
-        told = re.search(r"in line (\d+)", message) or re.search(r"in record/value (\d+)", message)
-        return f"{f'line {told[1]}: ' if told else ''}it is no JSON object; each line should hold one"
+    if any(word in message for word in ("expected records", "Malformed JSON", "JSON transform error")):
+        told = re.search(r"in (?:line|record/value) (\d+)", message)
+        return f'{f"line {told[1]}: " if told else ""}each line should hold one object, as {{"age": 31}}'
     if "unicode" in message.lower() or "utf-8" in message.lower():
         return f"{where}the file is not valid UTF-8; set data.encoding"
     if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):

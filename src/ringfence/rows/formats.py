@@ -73,6 +73,20 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
+INSTEAD = {
+    ".zip": "{shown} is an archive: unpack it",
+    ".tar": "{shown} is an archive: unpack it",
+    ".bz2": "{shown} is compressed in a way that is not read: unpack it",
+    ".xz": "{shown} is compressed in a way that is not read: unpack it",
+    ".xls": "{shown} is a workbook of the old kind: save it as .xlsx",
+    ".ods": "{shown} is a workbook of another kind: save it as .xlsx",
+    ".json": "{shown}: of JSON, one object a line is read, called .jsonl",
+    ".sas7bdat": "{shown} is a file of SAS: export it, as Parquet or CSV",
+    ".rds": "{shown} is a file of R: export it, as Parquet or CSV",
+}
+"""What to do with files that are known and not read."""
+
+
 def format_of(path: Path) -> Format | None:
     """Return the format of a file by its name; None where that does not tell.
 
@@ -101,10 +115,10 @@ def known_format(path: Path, shown: str) -> Format:
     form = format_of(path)
     if form is None:
         inner, _ = without_compression(path)
-        near = suggestion(inner.suffix.lower(), [suffix for each in FORMATS for suffix in each.suffixes])
-        raise SpecError(
-            f"cannot tell what {shown} is by its name{near if inner.suffix else ''}; allowed: {listed(_allowed())}"
-        )
+        ending = inner.suffix.lower()
+        near = suggestion(ending, [suffix for each in FORMATS for suffix in each.suffixes]) if ending else ""
+        hint = INSTEAD.get(ending, f"cannot tell what {shown} is by its name{near}")
+        raise SpecError(f"{hint.format(shown=shown)}; allowed: {listed(_allowed())}")
     return form
 
 

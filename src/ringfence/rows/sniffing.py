@@ -37,6 +37,6 @@ def _plain(head: bytes) -> str:
     if head[8:12] == b"DUCK":
         return ".duckdb"
     for start, suffix in MAGIC.items():
-        if head.startswith(start):
+        if head.startswith(start) and b"\0" in head:  # a column of a text file may be called PAR1
             return suffix
     return ".jsonl" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") else ".csv"

@@ -96,6 +96,8 @@ def refuse_odd_names(columns: Sequence[str]) -> None:
         if name.casefold() in seen:
             other = seen[name.casefold()]
             raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
+        if "\0" in name:
+            raise DataError(f"the column name {name!r} has a zero byte in it: is this a text file?")
         if name.startswith(OWN):
             raise DataError(f"the engine keeps the name {name!r} for itself; rename that column")
         seen[name.casefold()] = name
@@ -303,8 +305,11 @@ def csv_columns(path: Path, data: Data, shown: str) -> list[str]:
             line = text.readline()
             while line.count(data.quote) % 2 and (more := text.readline()):  # a line break inside quotes
                 line += more
+            more = "" if line.strip() else text.read(1 << 16)
     except UnicodeDecodeError as error:
         raise DataError(f"{shown} is not valid UTF-8 ({error.reason}); set data.encoding") from None
+    if more.strip():
+        raise DataError(f"the first line of {shown} is empty; it should hold the names of the columns")
     if not line.strip():
         raise DataError(f"{shown} is empty: its first line should hold the names of its columns")
     if line.count(data.quote) % 2:
@@ -313,7 +318,8 @@ def csv_columns(path: Path, data: Data, shown: str) -> list[str]:
     if names[0] == "" and ROW_NAMES not in names:  # R and pandas write the names of rows so
         names[0] = ROW_NAMES
     if "" in names:
-        raise DataError(f"column {names.index('') + 1} of {shown} has no name in the first line")
+        ends = f"; it ends with {data.delimiter!r}" if names.index("") == len(names) - 1 else ""
+        raise DataError(f"column {names.index('') + 1} of {shown} has no name in the first line{ends}")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DataError(f"columns that occur more than once in {shown}: {listed(twice)}")

@@ -124,7 +124,7 @@ Name: TypeAlias = Annotated[str, Field(min_length=1)]
 class Data(SpecTable):
     """Where the rows are and how to read them."""
 
-    source: str | None = None
+    source: Name | None = None
     table: str | None = None
     sheet: str | None = None
     types: dict[str, CellType] = {}
