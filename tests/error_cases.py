@@ -120,7 +120,9 @@ CASES: dict[str, list[ErrorCase]] = {
         ),
         ErrorCase("A level above the hierarchy", ("k = 2", 'k = 2\n[method]\nname = "levels"\nlevels = { age = 7 }')),
         ErrorCase("A quasi-identifier without a hierarchy", ("hierarchy = { intervals = [5, 10] }", "")),
-        ErrorCase("A key that is not there yet", ('source = "people.csv"', 'source = "people.csv"\ntable = "people"')),
+        ErrorCase(
+            "A key that the source has no use for", ('source = "people.csv"', 'source = "people.csv"\ntable = "people"')
+        ),
         ErrorCase(
             "People told apart by what is published", ('source = "people.csv"', 'source = "people.csv"\nentity = "age"')
         ),
@@ -148,6 +150,8 @@ CASES: dict[str, list[ErrorCase]] = {
         ErrorCase("A value that the hierarchy does not cover", people=PEOPLE.replace("Voss", "Vos")),
         ErrorCase("Text where numbers should be", people=PEOPLE.replace("41", "forty")),
         ErrorCase("A row with too many fields", people=PEOPLE.replace("41,Voss", "41,Voss,tall")),
+        ErrorCase("Another delimiter", people=PEOPLE.replace(",", ";")),
+        ErrorCase("A decimal comma", people=PEOPLE.replace("31,", '"31,5",')),
         ErrorCase("A quote that does not end", people=PEOPLE.replace("41,", '"41,')),
         ErrorCase("Another encoding", people=PEOPLE.replace("Voss", "Vøss").encode("latin-1")),
         ErrorCase(

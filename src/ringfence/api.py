@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import DataError, SpecError
+from ringfence.errors import DataError, SpecError, suggestion
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available, check_front, check_promise, check_shown
 from ringfence.release.diary import Diary
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from ringfence.plans.recode import GlobalPlan
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
-
-TEXT_FILES = (".csv", ".tsv", ".txt")
-BASKET_FILES = (".dat", ".spmf")
 
 
 def anonymize(
@@ -91,7 +88,9 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     from ringfence.plans.recode import GlobalPlan
 
     if unknown not in ("error", "suppress"):
-        raise SpecError(f"unknown = {unknown!r}: allowed: 'error', 'suppress'")
+        raise SpecError(
+            f"unknown = {unknown!r}{suggestion(unknown, ('error', 'suppress'))}: allowed: 'error', 'suppress'"
+        )
     saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
@@ -125,18 +124,21 @@ def _audited(
     force: bool = False,
 ) -> Release:
     """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
+    from ringfence.rows.casts import cast_table
     from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.number_marks import plain_number_table
     from ringfence.rows.same_value import canonical_table
-    from ringfence.rows.sources import as_arrow, like
+    from ringfence.rows.sources import as_arrow, collected, like
 
+    source = collected(source)
+    _check_choice(source, spec)
     held = None
-    if not isinstance(source, str | Path):
-        plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
-        held = with_spelled_dates(plain, spec.formats)
-    original = source if held is None else held
     with DuckDB(spec.data) as engine:
+        if not isinstance(source, str | Path):
+            plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
+            held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
+        original = source if held is None else held
         rows = open_again(engine, original, spec)
         spec = _dated(rows, spec)
         if held is None or spec.data.basket_id is not None:
@@ -231,6 +233,7 @@ def _gathered(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "tuple[ibis.T
     from ringfence.rows.columns import check_columns
 
     columns = check_columns(rows.columns, spec)
+    _check_weights(engine, rows, spec)
     rows = gather(engine, rows, spec, columns)
     return engine.marked(rows) if marks(spec) else rows, columns
 
@@ -278,6 +281,7 @@ def _rewrite_in_memory(
     from ringfence.rows.sources import WHICH, as_arrow, assemble
 
     columns = check_columns(table.column_names, spec)
+    _check_weights(engine, engine.hold(table), spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     marked = table.append_column(WHICH, pa.array(np.arange(table.num_rows)))
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
@@ -285,7 +289,8 @@ def _rewrite_in_memory(
     made = decide(engine, engine.hold(marked.select([*looked_at, WHICH])), carried)
     fetched = engine.fetch(made.rows.select(WHICH, *made.changed, *whose(spec)))
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
-    released = assemble(kind, table, columns, fetched[WHICH].to_numpy(), fetched.select(made.changed))
+    positions = fetched[WHICH].to_numpy()
+    released = assemble(kind, table, columns, positions, fetched.select(made.changed), cast=spec.data.types)
     if not whose(spec) and not marks(spec):
         return released, Origin(engine.hold(table)), made
     traced = as_arrow(released)
@@ -320,6 +325,7 @@ def run(
     diary = Diary(listener)
     source = _located(None, spec)
     with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
+        _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _dated(original, spec)
         made, origin, rows = _made(engine, original, spec, searcher(spec, diary))
@@ -331,17 +337,19 @@ def run(
         return _release(job, path, verdict, diary, source, None if made.sensitive is None else beside(path))
 
 
-def _format_of(source: Path, spec: Spec) -> str:
+def _format_of(source: str | Path, spec: Spec) -> str:
     """Return the format that a source has, as far as releases are written in it; else Parquet."""
+    from ringfence.rows.formats import BASKETS
     from ringfence.rows.item_columns import file_is_spmf
+    from ringfence.rows.places import find
 
-    suffix = source.suffix.lower()
-    if suffix in BASKET_FILES:
-        return "spmf" if file_is_spmf(source, spec.data.encoding) else "dat"
-    return "csv" if suffix in TEXT_FILES else "parquet"
+    place = find(source)
+    if place.form is BASKETS:
+        return "spmf" if file_is_spmf(place.files[0], spec.data.encoding) else "dat"
+    return place.form.released_as
 
 
-def apply_to_file(plan: str | Path, source: Path, target: Path, *, unknown: str = "error") -> Release:
+def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
     from ringfence.rows.duckdb import DuckDB
@@ -377,7 +385,9 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     diary = Diary(listener)
     with DuckDB(spec.data) as engine:
         diary("count", "counting the rows")
-        rows = open_original(engine, _located(source, spec), spec)
+        source = _located(source, spec)
+        _check_choice(source, spec)
+        rows = open_original(engine, source, spec)
         spec = _dated(rows, spec)
         check_columns(rows.columns, spec)
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
@@ -423,16 +433,18 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     from ringfence.draft.guess import guess_data
     from ringfence.draft.written import how_written
     from ringfence.rows.duckdb import DuckDB
-    from ringfence.rows.sources import as_arrow
+    from ringfence.rows.formats import TEXT
+    from ringfence.rows.places import find, is_local
+    from ringfence.rows.sources import as_arrow, collected, unpacked
 
     name, data = None, Data()
     if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.is_file():
-            raise DataError(f"there is no file {str(path)!r}")
-        name = os.path.relpath(path.resolve(), Path(folder).resolve())
-        data = guess_data(path) if path.suffix.lower() in TEXT_FILES else data
-    given = source if name is not None else as_arrow(source)
+        place = find(source)
+        name = os.path.relpath(Path(source).resolve(), Path(folder).resolve()) if is_local(source) else str(source)
+        if place.form is TEXT:
+            with unpacked(place.files[0]) as text:
+                data = guess_data(text)
+    given = source if name is not None else as_arrow(collected(source))
     with DuckDB(data) as engine:
         data, told = how_written(engine, engine.open(given, data), data)
         return draft_spec(engine, engine.open(given, data), data, name, told)
@@ -469,6 +481,7 @@ def audit(
     from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.engine import as_released
+    from ringfence.rows.places import local_file
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
@@ -498,21 +511,41 @@ def audit(
 
         if not isinstance(table, str | Path):
             return judged(spec.data)[0]
+        file = local_file(table)
         try:  # as a release of ours is written, else as the original is
             verdict, dated = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
             verdict, dated = judged(spec.data)
-        return with_manifest(engine, verdict, Path(table), dated)
+        return verdict if file is None else with_manifest(engine, verdict, file, dated)
 
 
 def _located(source: Any, spec: Spec) -> Any:
     """Return the source that was passed in, or the one that the specification names."""
+    from ringfence.rows.places import is_local
+
     if source is not None:
         return source
     if spec.data.source is None:
         raise SpecError("there is no data: pass a table, or name a file in data.source")
-    if "://" in spec.data.source:
-        raise SpecError(f"data.source = {spec.data.source!r}: databases are not there yet; allowed: the path of a file")
-    return spec.locate(spec.data.source)
+    return spec.locate(spec.data.source) if is_local(spec.data.source) else spec.data.source
+
+
+def _check_weights(engine: "Engine", rows: "ibis.Table", spec: Spec) -> None:
+    """Refuse what is no weight before anything is searched for: the audit adds weights up in the end."""
+    from ringfence.rows.columns import weights_total
+
+    if spec.data.weights is not None:
+        weights_total(engine, rows, spec.data.weights)
+
+
+def _check_choice(source: Any, spec: Spec) -> None:
+    """Refuse keys that choose one of the tables of a file, where they have no meaning for it."""
+    from ringfence.rows.places import find
+
+    if isinstance(source, str | Path):
+        form = find(source).form
+        for key, value in {"sheet": spec.data.sheet, "table": spec.data.table}.items():
+            if value is not None and form.chosen_by != key:
+                raise SpecError(f"data.{key} = {value!r} has no meaning for a source of the kind {form.name}")

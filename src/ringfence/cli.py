@@ -107,7 +107,7 @@ def demo(
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="The file to look at: CSV, Parquet, Arrow, or baskets (.dat).")],
+    data: Annotated[str, typer.Argument(help="The table to look at: a file, a folder, a pattern, - or an address.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The specification to write, a TOML file.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     json_: Json = False,
@@ -186,11 +186,11 @@ def frontier(
 
 @app.command()
 def audit(
-    release: Annotated[Path, typer.Argument(help="The table to judge: CSV, Parquet, Arrow, or baskets (.dat).")],
+    release: Annotated[str, typer.Argument(help="The table to judge: a file, a folder, a pattern, - or an address.")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
-    original: Annotated[Path | None, typer.Option(help="The original data, to trace the release back to.")] = None,
-    population: Annotated[Path | None, typer.Option(help="A table of those that the rows were drawn from.")] = None,
-    other: Annotated[Path | None, typer.Option(help="Another release of the same data, to be joined with.")] = None,
+    original: Annotated[str | None, typer.Option(help="The original data, to trace the release back to.")] = None,
+    population: Annotated[str | None, typer.Option(help="A table of those that the rows were drawn from.")] = None,
+    other: Annotated[str | None, typer.Option(help="Another release of the same data, to be joined with.")] = None,
     corrupted: Annotated[int, typer.Option(help="How many rows the adversary knows already, for what is left.")] = 0,
     attack: Annotated[list[str] | None, typer.Option(help="An attack to carry out, or all; may be repeated.")] = None,
     output: Annotated[
@@ -214,8 +214,9 @@ def audit(
     page = None
     if output is not None:
         from ringfence.release.publish import save_audit
+        from ringfence.spec.tables import shown_name
 
-        page = save_audit(verdict, promise, output, release.name)
+        page = save_audit(verdict, promise, output, shown_name(release))
     if json_:
         _print_json(verdict.as_dict())
     else:
@@ -229,7 +230,9 @@ def audit(
 @app.command()
 def apply(
     plan: Annotated[Path, typer.Argument(help="A saved plan: private/plan.json of an earlier run.")],
-    data: Annotated[Path, typer.Argument(help="New rows with the same columns: CSV, Parquet or Arrow.")],
+    data: Annotated[
+        str, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file to write: .csv or .parquet.")],
     unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
     json_: Json = False,

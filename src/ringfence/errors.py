@@ -33,7 +33,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     >>> nearest("hierachy", ["role", "hierarchy", "order"])
     'hierarchy'
     """
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    known = list(known)
+    same = [each for each in known if each.casefold() == word.casefold()]
+    matches = same or get_close_matches(word, known, n=1, cutoff=0.6)
     return matches[0] if matches else None
 
 
@@ -50,3 +52,21 @@ def listed(words: Iterable[str]) -> str:
     'a, b'
     """
     return ", ".join(words) or "none"
+
+
+def some_rows(count: int) -> str:
+    """Return a number of rows in words.
+
+    >>> some_rows(1), some_rows(4)
+    ('1 row', '4 rows')
+    """
+    return f"{count} row" if count == 1 else f"{count} rows"
+
+
+def these(count: int) -> str:
+    """Return how rows are spoken of: all that there are, be it one.
+
+    >>> these(1), these(4)
+    ('this one row', 'these 4 rows')
+    """
+    return "this one row" if count == 1 else f"these {count} rows"

@@ -244,7 +244,6 @@ def test_a_connection_that_may_not_look_at_python_objects_works() -> None:
         pd.DataFrame({"q": []}),
         pd.Series(["a"], name="q"),
         pl.Series("q", ["a"]),
-        pl.DataFrame({"q": ["a"]}).lazy(),
         pa.table([["a"], ["b"]], names=["q", "q"]),
     ],
     ids=lambda source: type(source).__name__,

@@ -270,9 +270,9 @@ def test_an_unknown_key_that_python_uses_itself_is_refused_like_any_other() -> N
     [
         ({"privacy": {"k": -1}}, "privacy.k", "-1", "1"),
         ({"privacy": {"k": 0}}, "privacy.k", "0", "1"),
-        ({"privacy": {"k": "5"}}, "privacy.k", "'5'", "integer"),
-        ({"privacy": {"k": 2.5}}, "privacy.k", "2.5", "integer"),
-        ({"privacy": {"k": True}}, "privacy.k", "True", "integer"),
+        ({"privacy": {"k": "5"}}, "privacy.k", "'5'", "a whole number"),
+        ({"privacy": {"k": 2.5}}, "privacy.k", "2.5", "a whole number"),
+        ({"privacy": {"k": True}}, "privacy.k", "True", "a whole number"),
         ({"privacy": {"l": 0}}, "privacy.l", "0", "from 1"),
         ({"privacy": {"l": {"value": 0}}}, "privacy.l.value", "0", "1"),
         ({"privacy": {"l": {"value": 3, "kind": "distinkt"}}}, "privacy.l.kind", "'distinkt'", "'recursive'"),

@@ -12,6 +12,7 @@ from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.spelling import ROOT
 from ringfence.audit.verdict import Finding, some
 from ringfence.errors import DataError, listed, suggestion
+from ringfence.rows.columns import delimiter_hint
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
 from ringfence.spec.tables import BoundaryLevel
@@ -26,10 +27,9 @@ def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a table that lacks a column it is to be judged by."""
     for name in needed:
         if name not in columns:
-            raise DataError(
-                f"the release has no column {name!r}{suggestion(name, columns)}, without which it cannot be judged;"
-                f" its columns are: {listed(map(repr, columns))}"
-            )
+            hint = delimiter_hint(columns, needed) or f"; its columns are: {listed(map(repr, columns))}"
+            near = suggestion(name, columns)
+            raise DataError(f"the release has no column {name!r}{near}, without which it cannot be judged{hint}")
 
 
 def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:

@@ -40,12 +40,13 @@ from ringfence.audit.trace.rows import Origin, prove_rows
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.errors import DataError, SpecError
 from ringfence.rows.basket_rows import fetch_baskets, gather
+from ringfence.rows.columns import weights_total
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
 
 SHOWN_CLASSES = 5
-WEIGHT = "ringfence weight"
+ASKS_NOTHING = "privacy.k = 1 asks for nothing: every row may be the only one of its kind"
 
 
 @dataclass(eq=False)
@@ -120,6 +121,7 @@ def verify(
         for judgement in judge(released, spec):
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
         evidence.notes += gap_notes(released, spec.k) if quasi else []
+        evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and quasi else []
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:
@@ -333,10 +335,9 @@ def _population_size(engine: Engine, spec: Spec, tables: Iterable[ibis.Table], f
     if fits is not None:
         return float(fits.linked.original.total)
     name = spec.data.weights
-    for table in tables if name is not None else ():
-        if name in table.columns:
-            added = engine.fetch(table.aggregate(table[name].cast("float64").sum().name(WEIGHT)))[WEIGHT].to_pylist()[0]
-            return None if added is None else float(added)
+    for table in tables:
+        if name is not None and name in table.columns:
+            return weights_total(engine, table, name)
     return None
 
 

@@ -14,9 +14,8 @@ JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
 def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
     _check_kind(spec)
-    method, data = spec.method, spec.data
+    method = spec.method
     missing = {
-        "data.table": data.table is not None,
         **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
         "method.representation": method.representation is not None and "representation" not in method.traits.options,
     }

@@ -25,6 +25,7 @@ from ringfence.release.job import AuditFailed, Job
 from ringfence.release.manifest import MANIFEST, TYPED, beside, build_manifest, wrong_typed
 from ringfence.rows.basket_rows import LINES, as_text
 from ringfence.rows.engine import Engine, as_released
+from ringfence.rows.places import is_local
 from ringfence.rows.staging import put, staging, write_files
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
@@ -166,7 +167,9 @@ def save_audit(verdict: Verdict, spec: Spec, folder: Path, source: str | None = 
 
 def _portable(spec: Spec) -> Spec:
     """Return a specification that runs from anywhere: hierarchies inside it, the source by its full path."""
-    source = None if spec.data.source is None else str(spec.locate(spec.data.source).resolve())
+    source = spec.data.source
+    if source is not None and is_local(source):
+        source = str(spec.locate(source).resolve())
     data = spec.data.model_copy(update={"source": source})
     return self_contained(spec).model_copy(update={"data": data})
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from markupsafe import Markup
 
@@ -12,6 +11,7 @@ from ringfence.report.claims import Claim
 from ringfence.report.page import columns_table, template, versions
 from ringfence.report.words import joined
 from ringfence.spec import Spec
+from ringfence.spec.tables import shown_name
 
 
 def render_anatomy(
@@ -19,7 +19,7 @@ def render_anatomy(
 ) -> str:
     """Return the page: the verdict, what was asked and done, what is promised, and what is not."""
     return template("anatomy").render(
-        source=Path(spec.data.source).name if spec.data.source else None,
+        source=shown_name(spec.data.source) if spec.data.source else None,
         verdict=verdict,
         attacks=attacks,
         spec=spec,

@@ -1,7 +1,6 @@
 """The page of a release of baskets, and the section about baskets on the page of any other release."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from markupsafe import Markup
 
@@ -15,6 +14,7 @@ from ringfence.report.style import Chart
 from ringfence.report.words import percent
 from ringfence.search.itemsets.decide_baskets import BasketDecision
 from ringfence.spec import Spec
+from ringfence.spec.tables import shown_name
 
 LISTED = 40
 COMMONEST = 10
@@ -63,7 +63,7 @@ def render_items(
     """Return the page of a release that has baskets and no quasi-identifiers."""
     baskets = section.evidence.baskets
     return template("items").render(
-        source=Path(spec.data.source).name if spec.data.source else None,
+        source=shown_name(spec.data.source) if spec.data.source else None,
         verdict=verdict,
         attacks=attacks,
         kept=words.kept(spec, verdict),

@@ -27,6 +27,7 @@ from ringfence.report.words import joined, number, percent
 from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.spec import Spec
+from ringfence.spec.tables import shown_name
 from ringfence.version import __version__
 
 CLEAR = 0.1
@@ -191,7 +192,7 @@ def render(
     return template("page").render(
         basket=basket,
         attacks=attacks,
-        source=Path(spec.data.source).name if spec.data.source else None,
+        source=shown_name(spec.data.source) if spec.data.source else None,
         verdict=verdict,
         kept=words.kept(spec, verdict),
         spec=spec,

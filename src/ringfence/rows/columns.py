@@ -1,10 +1,17 @@
 """The columns of a table beside those of its specification: which must be there, and which are published."""
 
+import json
 from collections.abc import Sequence
 
+import ibis
+
 from ringfence.errors import DataError, SpecError, listed, suggestion
+from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET, COUNT
 from ringfence.spec import Spec
+
+DELIMITERS = (";", "\t", "|", ",", ":")
+"""What may stand between fields, other than what was said."""
 
 
 def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
@@ -16,6 +23,13 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     """
     basket, entity = spec.data.basket_id, spec.data.entity
     require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
+    named = [("types", name) for name in spec.data.types]
+    for key, name in [*named, *([("weights", spec.data.weights)] if spec.data.weights is not None else [])]:
+        if name not in columns:
+            raise DataError(
+                f"data.{key} names the column {name!r}{suggestion(name, columns)}, which the data does not have;"
+                f" its columns are: {listed(map(repr, columns))}"
+            )
     unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
@@ -40,9 +54,43 @@ def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
             )
 
 
-def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
+def weights_total(engine: Engine, rows: ibis.Table, name: str) -> float | None:
+    """Return what the survey weights of rows add up to, None where there are none; refuse what is no weight."""
+    cell = rows[name]
+    number = cell.cast("string").strip().try_cast("float64")
+    wrong = rows.filter(cell.notnull() & (number.isnull() | number.isnan() | number.isinf() | (number < 0)))
+    first = engine.fetch(wrong.select(cell.cast("string").name(name)).limit(1))[name].to_pylist()
+    if first:
+        raise DataError(f"data.weights = {name!r} has {first[0]!r}, which is no weight; allowed: numbers from 0 on")
+    total = engine.fetch(rows.aggregate(number.sum().name(name)))[name][0].as_py()
+    return None if total is None else float(total)
+
+
+def require_columns(columns: Sequence[str], needed: Sequence[str], whose: str = "the data") -> None:
     """Refuse data without a column that is needed."""
     for name in needed:
         if name not in columns:
-            known = listed(map(repr, columns))
-            raise DataError(f"the data has no column {name!r}{suggestion(name, columns)}; its columns are: {known}")
+            spaced = f" {name}" in columns
+            hint = (
+                '; names begin with a blank: set data.delimiter = ", "'
+                if spaced
+                else delimiter_hint(columns, needed)
+                or f"{suggestion(name, columns)}; its columns are: " + listed(map(repr, columns))
+            )
+            raise DataError(f"{whose} has no column {name!r}{hint}")
+
+
+def delimiter_hint(columns: Sequence[str], needed: Sequence[str]) -> str:
+    """Say what seems to stand between fields where a table has come as one column; nothing where it has not.
+
+    >>> print(delimiter_hint(["age;city"], ["age"]))
+    ; its only column is 'age;city', as if fields were apart by ';': set data.delimiter = ";"
+    """
+    if len(columns) != 1:
+        return ""
+    for delimiter in DELIMITERS:
+        parts = [part.strip(" \"'") for part in columns[0].split(delimiter)]
+        if len(parts) > 1 and any(name in parts for name in needed):
+            apart = f"as if fields were apart by {delimiter!r}: set data.delimiter = {json.dumps(delimiter)}"
+            return f"; its only column is {columns[0]!r}, {apart}"
+    return ""

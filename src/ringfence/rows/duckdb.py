@@ -12,20 +12,15 @@ import ibis.expr.operations as ops
 import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, SpecError, listed
+from ringfence.rows.casts import cast_rows
+from ringfence.rows.duckdb_files import DuckDBFiles, literal, quoted
+from ringfence.rows.duckdb_words import first_sentence, saying
 from ringfence.rows.engine import Engine, as_released
-from ringfence.rows.item_columns import BASKET_FILES, read_basket_file
-from ringfence.rows.number_marks import plain_number_rows, plain_number_table
-from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine, missing_words
-from ringfence.rows.sources import (
-    LABEL,
-    PLACE,
-    ROWS,
-    as_arrow,
-    csv_columns,
-    read_ipc,
-    readable_as_utf8,
-    refuse_odd_names,
-)
+from ringfence.rows.formats import BASKETS, TEXT
+from ringfence.rows.number_marks import plain_number_rows
+from ringfence.rows.places import Place, find
+from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
+from ringfence.rows.sources import LABEL, PLACE, ROWS, as_arrow
 from ringfence.rows.staging import spilling
 from ringfence.rows.steps import with_columns
 from ringfence.spec.tables import Data
@@ -45,14 +40,15 @@ class DuckDB(Engine):
         self._duckdb = self._ibis.con
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
-        self._text_files: dict[str, str] = {}
+        self._files = DuckDBFiles(self._duckdb, self._scratch, self._cleanup)
         self._frugal = data.memory_limit is not None
         self._duckdb.execute("SET enable_progress_bar = false")  # at a prompt it would write between what we show
-        self._duckdb.execute(f"SET temp_directory = {_literal(str(self._scratch / 'spilled'))}")
+        self._duckdb.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
+        self._duckdb.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
             try:
-                with _saying("data.memory_limit", SpecError):
-                    self._duckdb.execute(f"SET memory_limit = {_literal(data.memory_limit)}")
+                with saying("data.memory_limit", SpecError):
+                    self._duckdb.execute(f"SET memory_limit = {literal(data.memory_limit)}")
             except SpecError:
                 self.__exit__()
                 raise
@@ -64,12 +60,13 @@ class DuckDB(Engine):
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source, with canonical cells unless `as_it_stands`."""
         if isinstance(source, str | Path):
-            rows = self._open_file(Path(source), data, as_it_stands)
-            return rows if as_it_stands else plain_number_rows(rows, data)
-        table = as_arrow(source)
-        return self.hold(
-            table if as_it_stands else plain_number_table(canonical_table(table, data.missing_values), data)
-        )
+            rows = self._open_place(find(source), data, as_it_stands)
+        else:
+            rows = self._hold_canonical(as_arrow(source), data, as_it_stands)
+        return rows if as_it_stands else cast_rows(self, plain_number_rows(rows, data), data.types)
+
+    def _hold_canonical(self, table: pa.Table, data: Data, as_it_stands: bool) -> ibis.Table:
+        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
 
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""
@@ -80,15 +77,15 @@ class DuckDB(Engine):
         given, name = self.hold(table).get_name(), self._name()
         columns = []
         for place, field in enumerate(table.schema):
-            column = _quoted(field.name)
+            column = quoted(field.name)
             if pa.types.is_string(field.type) and field.name == LABEL:
-                kind = _quoted(f"{name} labels {place}")
+                kind = quoted(f"{name} labels {place}")
                 self._duckdb.execute(
-                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {_quoted(given)} ORDER BY 1)"
+                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {quoted(given)} ORDER BY 1)"
                 )
                 column = f"{column}::{kind} AS {column}"
             columns.append(column)
-        self._duckdb.execute(f"CREATE TEMP TABLE {_quoted(name)} AS SELECT {', '.join(columns)} FROM {_quoted(given)}")
+        self._duckdb.execute(f"CREATE TEMP TABLE {quoted(name)} AS SELECT {', '.join(columns)} FROM {quoted(given)}")
         return self._ibis.table(name)
 
     def placed(self, rows: ibis.Table) -> ibis.Table:
@@ -115,53 +112,17 @@ class DuckDB(Engine):
         """Return DuckDB's own hash, which is not for secrets, but spreads well: the key is what nobody knows."""
         return _hash(cells)
 
-    def _open_file(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
-        if not path.is_file():
-            raise DataError(f"there is no file {str(path)!r}")
-        match path.suffix.lower():
-            case ".csv" | ".tsv" | ".txt":
-                return self._open_csv(path, data, as_it_stands)
-            case ".parquet" | ".pq":
-                rows = self._open_parquet(path)
-                return rows if as_it_stands else canonical_rows(rows, data.missing_values)
-            case ".arrow" | ".feather" | ".ipc":
-                return self.open(read_ipc(path), data, as_it_stands=as_it_stands)
-            case suffix if suffix in BASKET_FILES:
-                return self._register(read_basket_file(path, data.encoding))
-        raise SpecError(
-            f"cannot tell what {str(path)!r} is by its name;"
-            " allowed: .csv, .tsv, .txt, .parquet, .pq, .arrow, .feather, .ipc; .dat and .spmf for baskets"
-        )
-
-    def _open_parquet(self, path: Path) -> ibis.Table:
-        """Return the rows of a Parquet file, times as clocks in the zone show them that the file names."""
-        schema = _parquet_schema(path)
-        refuse_odd_names(schema.names)
-        zones = {field.name: field.type.tz for field in schema if pa.types.is_timestamp(field.type) and field.type.tz}
-        shown = [f"{_shown_by_clocks(_quoted(name), zone)} AS {_quoted(name)}" for name, zone in zones.items()]
-        replaced = f" REPLACE ({', '.join(shown)})" if shown else ""
-        with _saying(f"cannot read {str(path)!r}", DataError):
-            return self._view(f"SELECT *{replaced} FROM read_parquet({_path(path)}, hive_partitioning = false)")
-
-    def _open_csv(self, path: Path, data: Data, as_it_stands: bool) -> ibis.Table:
-        shown = repr(str(path))
-        path = self._cleanup.enter_context(readable_as_utf8(path, data.encoding, self._scratch))
-        self._text_files[str(path)] = shown
-        columns = csv_columns(path, data)
-        options = {
-            "delim": _literal(data.delimiter),
-            "quote": _literal(data.quote),
-            "escape": _literal(data.quote),
-            "header": "true",
-            "auto_detect": "false",
-            "hive_partitioning": "false",
-            "nullstr": f"[{', '.join(map(_literal, missing_words(() if as_it_stands else data.missing_values)))}]",
-            "allow_quoted_nulls": str(not as_it_stands).lower(),
-            "columns": "{" + ", ".join(f"{_literal(name)}: 'VARCHAR'" for name in columns) + "}",
-        }
-        settings = ", ".join(f"{key} = {value}" for key, value in options.items())
-        with _saying(f"cannot read {str(path)!r}", DataError):
-            return self._view(f"SELECT * FROM read_csv({_path(path)}, {settings})")
+    def _open_place(self, place: Place, data: Data, as_it_stands: bool) -> ibis.Table:
+        query = self._files.query(place, data, as_it_stands)
+        if query is not None:
+            with saying(f"cannot read {place.shown}", DataError):
+                rows = self._view(query)
+            is_text = place.form is TEXT  # which has been told what is missing
+            return rows if as_it_stands or is_text else canonical_rows(rows, data.missing_values)
+        assert place.form.reads is not None, "a format that nobody reads"
+        read_as = data.model_copy(update={"missing_values": []}) if as_it_stands else data
+        table = as_arrow(place.form.reads(place.files[0], read_as, place.shown))
+        return self._hold_canonical(table, data, as_it_stands)
 
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each.
@@ -211,16 +172,16 @@ class DuckDB(Engine):
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
         if path.suffix == ".parquet":
             options = "FORMAT parquet"
-        elif path.suffix in BASKET_FILES:
+        elif path.suffix in BASKETS.suffixes:
             options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
         else:
-            rows, dialect, quote = _floats_as_text(rows), as_released(data), _literal(data.quote)
-            options = f"FORMAT csv, HEADER true, DELIMITER {_literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
+            rows, dialect, quote = _floats_as_text(rows), as_released(data), literal(data.quote)
+            options = f"FORMAT csv, HEADER true, DELIMITER {literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
                 rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
         with self._reading(f"cannot write {str(path)!r}"):
             query = self._plain_text(self._ibis.compile(rows))
-            self._duckdb.execute(f"COPY ({query}) TO {_literal(str(path))} ({options})")
+            self._duckdb.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     def _plain_text(self, query: str) -> str:
         """Return a query with enumerations as text: a Parquet file has the dictionary of all that a column could be,
@@ -228,7 +189,7 @@ class DuckDB(Engine):
         found = self._duckdb.sql(query)
         plain = {name: _without_enumerations(kind) for name, kind in zip(found.columns, found.types, strict=True)}
         changed = [name for name, kind in zip(found.columns, found.types, strict=True) if plain[name] != str(kind)]
-        casts = [f"CAST({_quoted(name)} AS {plain[name]}) AS {_quoted(name)}" for name in changed]
+        casts = [f"CAST({quoted(name)} AS {plain[name]}) AS {quoted(name)}" for name in changed]
         return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
 
     @contextlib.contextmanager
@@ -239,14 +200,17 @@ class DuckDB(Engine):
         try:
             yield
         except duckdb.Error as error:
-            if "CSV" in str(error) or "unicode" in str(error).lower():
-                raise DataError(f"cannot read {self._blamed(str(error))}: {_first_sentence(str(error))}") from error
-            raise EngineError(f"{otherwise}: {_first_sentence(str(error))}") from error
+            if any(word in str(error) for word in ("CSV", "unicode", "Unicode", "JSON")):
+                raise self._blame(str(error)) from error
+            raise EngineError(f"{otherwise}: {first_sentence(str(error))}") from error
 
-    def _blamed(self, message: str) -> str:
-        """Return the text file that a message names, as the caller called it; else those that there are."""
-        named = [shown for path, shown in self._text_files.items() if path in message]
-        return listed(named or self._text_files.values()) if self._text_files else "the text file"
+    def _blame(self, message: str) -> DataError:
+        """Return what is wrong with the text file that a message names, as the caller called it; else with those that
+        there are."""
+        texts = self._files.texts
+        named = [text for path, text in texts.items() if path in message] or [*texts.values()]
+        shown = listed(dict.fromkeys(shown for shown, _ in named)) if named else "the text file"
+        return DataError(f"cannot read {shown}: {first_sentence(message, named[0][1] if named else None)}")
 
     def _name(self) -> str:
         self._tables += 1
@@ -259,7 +223,7 @@ class DuckDB(Engine):
 
     def _register(self, table: pa.Table) -> ibis.Table:
         name = self._name()
-        with _saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
+        with saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
             self._duckdb.register(name, table)
             self._held[name] = table
             return self._ibis.table(name)
@@ -311,67 +275,5 @@ def _as_text(column: ibis.Value) -> ibis.Value:
     return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
 
 
-def _shown_by_clocks(column: str, zone: str) -> str:
-    """Return what clocks show of a moment in a zone: one with a name, or an offset, which the engine has no name for.
-
-    >>> _shown_by_clocks("seen", "-05:30")
-    "timezone('UTC', seen) - INTERVAL 330 MINUTE"
-    """
-    offset = re.fullmatch(r"([+-])(\d\d):?(\d\d)", zone)
-    if offset is None:
-        return f"timezone({_literal(zone)}, {column})"
-    return f"timezone('UTC', {column}) {offset[1]} INTERVAL {int(offset[2]) * 60 + int(offset[3])} MINUTE"
-
-
-def _parquet_schema(path: Path) -> pa.Schema:
-    import pyarrow.parquet
-
-    try:
-        return pyarrow.parquet.read_schema(path)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"cannot read {str(path)!r} as a Parquet file: {str(error).splitlines()[0]}") from error
-
-
 def _kinds(table: pa.Table) -> str:
     return listed(f"{field.name!r} ({field.type})" for field in table.schema)
-
-
-def _path(path: Path) -> str:
-    """Return a path as the engine reads it: with what it would take for a pattern between brackets."""
-    return _literal(re.sub(r"[*?\[]", r"[\g<0>]", str(path)))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-@contextlib.contextmanager
-def _saying(what: str, kind: type[Exception]) -> Iterator[None]:
-    """Turn the engine's complaints into a sentence."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:
-        raise kind(f"{what}: {_first_sentence(str(error))}") from error
-
-
-def _first_sentence(message: str) -> str:
-    """Shorten what DuckDB says: where a text file is malformed, the line and the reason; else its first line."""
-    line = re.search(r"CSV Error on Line: (\d+)", message)
-    where = f"line {line[1]}: " if line else ""
-    if "unicode" in message.lower() or "utf-8" in message.lower():
-        return f"{where}the file is not valid UTF-8; set data.encoding"
-    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"{where}{found[2]} fields where the first line has {found[1]}"
-    if "unterminated quote" in message:
-        return f"{where}a quote that does not end"
-    if "Maximum line size" in message:
-        return f"{where}it is too long"
-    if line:
-        return f"{where}it is malformed"
-    return message.splitlines()[0]

@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import DataError, SpecError
+from ringfence.spec.tables import Data
 
-BASKET_FILES = (".dat", ".spmf")
 ITEMS = "items"
 """The only column of a basket file."""
 
 SPMF_END = re.compile(r"(^|\s)-2\s*$")
 
 
-def read_basket_file(path: Path, encoding: str) -> pa.Table:
+def read_baskets(path: Path, data: Data, shown: str) -> pa.Table:
     """Read one basket a line, items between blanks: a table with one column of lists. An empty line is an empty basket.
 
     In SPMF's form -1 stands after each item (or group of items) and -2 ends the line; lines that begin with @, # or %
     say something else.
     """
-    lines = _lines(path, encoding)
+    lines = _lines(path, data.encoding, shown)
     if is_spmf(lines):
         lines = [line for line in lines if line[:1] not in ("@", "#", "%")]
         lines = [re.sub(r"(?<!\S)-[12](?!\S)", " ", line) for line in lines]
@@ -31,11 +31,11 @@ def read_basket_file(path: Path, encoding: str) -> pa.Table:
     return pa.table({ITEMS: item_lists(pa.chunked_array([lists]), None, ITEMS)})
 
 
-def _lines(path: Path, encoding: str) -> list[str]:
+def _lines(path: Path, encoding: str, shown: str) -> list[str]:
     try:
         text = path.read_text(encoding=encoding).removeprefix("\ufeff")
     except (UnicodeError, LookupError) as error:
-        raise DataError(f"cannot read {str(path)!r} as {encoding}: {error}; set data.encoding") from None
+        raise DataError(f"cannot read {shown} as {encoding}: {error}; set data.encoding") from None
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]  # the last line ends like the others, or does not
 

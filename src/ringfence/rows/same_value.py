@@ -5,7 +5,8 @@ and others vanish; were they one for both and two in the release, a reader could
 counts as alike. So cells become *canonical* at the door, and nothing behind it sees any others:
 
 - a number that is none (NaN) is a missing value, and zero has no sign;
-- text that stands for a missing value (`data.missing_values`, and always the empty text) is one;
+- text that stands for a missing value (`data.missing_values`, and always the empty text) is one, and so is a number
+  or a day that such a text spells: `"9999"` in a text file and 9999 in a frame;
 - a time with a zone is the time that clocks in that zone show: an hour that they show twice is one hour;
 - a day has no time of day, even where a type could hold one;
 - a value out of a list (a category, a dictionary) is the value, and the list is not looked at.
@@ -14,6 +15,7 @@ Text, whole numbers and decimals of one type are one value if they are the same 
 Tables in memory are made canonical as Arrow; files that an engine reads, by expressions that say the same.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -73,10 +75,40 @@ def _canonical(array: pa.Array, words: pa.Array) -> pa.Array:
         (pa.types.is_timestamp(array.type) and array.type.tz is not None, _as_clocks_show),
         (pa.types.is_date64(array.type), _whole_days),
         (_has_views(array.type), lambda array, _: array.cast(_without_views(array.type))),
-        (pa.types.is_nested(array.type), _plain_cells),
+        (_has_floats(array.type), _plain_cells),
         (is_text(array.type), _words),
     )
-    return next((rule(array, words) for applies, rule in rules if applies), array)
+    plain = next((rule(array, words) for applies, rule in rules if applies), array)
+    return plain if is_text(plain.type) else _without(plain, spelled(words.to_pylist(), plain.type))
+
+
+def spelled(words: Iterable[str], kind: pa.DataType) -> pa.Array:
+    """Return the values of a type that some words spell: of numbers and days, which are spelled in one way.
+
+    >>> spelled(["", "?", "9999", "1900-01-01"], pa.int16()).to_pylist()
+    [9999]
+    """
+    types = pa.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_date32(kind)):
+        return pa.array([], kind)
+    found = []
+    for word in words:
+        with contextlib.suppress(pa.ArrowException):  # it spells none
+            found.append(pa.array([word]).cast(kind)[0])
+    return pa.array([value.as_py() for value in found], kind)
+
+
+def _without(array: pa.Array, gaps: pa.Array) -> pa.Array:
+    """Return an array with missing values in the place of some."""
+    if len(gaps) == 0 or not pc.any(there := pc.is_in(array, gaps)).as_py():
+        return array
+    return pc.if_else(there, pa.scalar(None, array.type), array)
+
+
+def _has_floats(kind: pa.DataType) -> bool:
+    """Whether lists or structures have floats in them."""
+    parts = [kind.field(place).type for place in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    return any(pa.types.is_floating(part) or _has_floats(part) for part in parts)
 
 
 def _has_views(kind: pa.DataType) -> bool:
@@ -189,7 +221,12 @@ def canonical_rows(rows: ibis.Table, missing: Sequence[str]) -> ibis.Table:
 def _expression(cell: ibis.Value, kind: dt.DataType, words: Sequence[str]) -> ibis.Value | None:
     """Return what makes a cell canonical; None where there is nothing to do."""
     if kind.is_floating():
-        return ibis.ifelse(cell.isnan(), None, ibis.ifelse(cell == 0, 0.0, cell)).cast(kind)
+        plain = ibis.ifelse(cell.isnan(), None, ibis.ifelse(cell == 0, 0.0, cell)).cast(kind)
+        gaps = spelled(words, pa.float32() if kind.is_float32() else pa.float64()).to_pylist()
+        return ibis.ifelse(plain.isin(gaps), None, plain).cast(kind) if gaps else plain
+    if kind.is_integer() or kind.is_date() or kind.is_decimal():
+        gaps = spelled(words, kind.to_pyarrow()).to_pylist()
+        return ibis.ifelse(cell.isin([ibis.literal(gap, kind) for gap in gaps]), None, cell) if gaps else None
     if kind.is_string() and words:
         return ibis.ifelse(cell.isin(words), None, cell)
     if not _holds_numbers(kind):

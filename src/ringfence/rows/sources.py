@@ -2,12 +2,13 @@
 
 import codecs
 import contextlib
+import io
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,10 +40,18 @@ BUCKET, COUNT = "bucket", "count"
 """Columns of the two tables that Anatomy publishes."""
 ROW_NAMES = "row names"
 """What a first column without a name is called."""
+COMPRESSED = {".gz": "gzip", ".zst": "zstd"}
+"""How compressed files end, and what Arrow calls the way they are compressed."""
+
+
+def collected(source: Any) -> Any:
+    """Return a Polars LazyFrame as the DataFrame that it comes to: it is asked once, since it may draw by chance."""
+    return source.collect() if kind_of(source) == "polars" and hasattr(source, "collect") else source
 
 
 def as_arrow(source: Any) -> pa.Table:
     """Return any table that has Arrow inside (pandas, Polars, PyArrow, DuckDB, ...) as an Arrow table."""
+    source = collected(source)
     try:
         if isinstance(source, pa.Table):
             table = source
@@ -65,7 +74,7 @@ def as_arrow(source: Any) -> pa.Table:
     return table
 
 
-def read_ipc(path: Path) -> pa.Table:
+def read_ipc(path: Path, data: Data, shown: str) -> pa.Table:  # noqa: ARG001  as every reader
     """Read an Arrow file, of the kind that can be sought in or of the kind that streams."""
     try:
         with pa.memory_map(str(path)) as file:
@@ -75,7 +84,7 @@ def read_ipc(path: Path) -> pa.Table:
                 file.seek(0)
                 return pa.ipc.open_stream(file).read_all()
     except pa.ArrowException as error:
-        raise DataError(f"cannot read {str(path)!r} as an Arrow file: {str(error).splitlines()[0]}") from error
+        raise DataError(f"cannot read {shown} as an Arrow file: {str(error).splitlines()[0]}") from error
 
 
 def refuse_odd_names(columns: Sequence[str]) -> None:
@@ -87,6 +96,8 @@ def refuse_odd_names(columns: Sequence[str]) -> None:
         if name.casefold() in seen:
             other = seen[name.casefold()]
             raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
+        if "\0" in name:
+            raise DataError(f"the column name {name!r} has a zero byte in it: is this a text file?")
         if name.startswith(OWN):
             raise DataError(f"the engine keeps the name {name!r} for itself; rename that column")
         seen[name.casefold()] = name
@@ -97,12 +108,19 @@ def kind_of(source: Any) -> str:
     return type(source).__module__.partition(".")[0].lstrip("_")
 
 
-def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Longs, changed: pa.Table) -> Any:
+def assemble(
+    source: Any,
+    table: pa.Table,
+    columns: Sequence[str],
+    positions: Longs,
+    changed: pa.Table,
+    cast: Container[str] = (),
+) -> Any:
     """Return some rows of a caller's table, in the order of `positions`, as a table of the caller's kind.
 
     `table` is the caller's table as Arrow, its cells canonical. The columns of `changed` take the place of those of the
-    same name, or come last. All others are given back in the caller's types; what these list besides values (the
-    categories of a column) is what occurs in the rows that are returned.
+    same name, or come last. All others are given back in the caller's types, but for those that were `cast` on request;
+    what types list besides values (the categories of a column) is what occurs in the rows that are returned.
     """
     rows = table.select(list(columns)).take(pa.array(positions))
     for name in changed.column_names:
@@ -110,7 +128,7 @@ def assemble(source: Any, table: pa.Table, columns: Sequence[str], positions: Lo
             rows = rows.set_column(rows.column_names.index(name), name, changed[name])
         else:
             rows = rows.append_column(name, changed[name])
-    kept = [name for name in columns if name not in changed.column_names]
+    kept = [name for name in columns if name not in changed.column_names and name not in cast]
     match kind_of(source):
         case "pandas":
             import pandas
@@ -214,10 +232,10 @@ def like(source: Any, table: pa.Table) -> Any:
     return table
 
 
-def _split(line: str, delimiter: str, quote: str) -> list[str]:
+def split_fields(line: str, delimiter: str, quote: str) -> list[str]:
     """Return the fields of a line; a quote inside quotes stands twice.
 
-    >>> _split("a, 'b, c', 'it''s'", ", ", "'")
+    >>> split_fields("a, 'b, c', 'it''s'", ", ", "'")
     ['a', 'b, c', "it's"]
     """
     parts, fields, field = re.split(f"({re.escape(quote)}|{re.escape(delimiter)})", line), [], ""
@@ -234,8 +252,31 @@ def _split(line: str, delimiter: str, quote: str) -> list[str]:
     return [*fields, field]
 
 
+def text_of(path: Path, encoding: str) -> TextIO:
+    """Return the text of a file, compressed or not."""
+    way = COMPRESSED.get(path.suffix.lower())
+    return io.TextIOWrapper(pa.input_stream(str(path), compression=way), encoding=encoding, newline="")
+
+
 @contextlib.contextmanager
-def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]:
+def unpacked(path: Path) -> Iterator[Path]:
+    """Yield a path at which a text file stands uncompressed: the file's own, or that of a temporary copy."""
+    way = COMPRESSED.get(path.suffix.lower())
+    if way is None:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.with_suffix("").name
+        try:
+            with pa.input_stream(str(path), compression=way) as packed, copy.open("wb") as plain:
+                shutil.copyfileobj(packed, plain, 1 << 20)
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(f"cannot unpack {str(path)!r}: {str(error).splitlines()[0]}") from None
+        yield copy
+
+
+@contextlib.contextmanager
+def plain_text(path: Path, encoding: str, scratch: Path, shown: str) -> Iterator[Path]:
     """Yield a path at which the text of a file stands in UTF-8: the file's own, or that of a temporary copy."""
     try:
         known = codecs.lookup(encoding).name
@@ -248,35 +289,39 @@ def readable_as_utf8(path: Path, encoding: str, scratch: Path) -> Iterator[Path]
         yield path
         return
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        copy = Path(folder) / path.name
+        copy = Path(folder) / "text.csv"
         try:
-            with path.open(encoding=known, newline="") as text, copy.open("w", encoding="utf-8", newline="") as utf8:
+            with text_of(path, known) as text, copy.open("w", encoding="utf-8", newline="") as utf8:
                 shutil.copyfileobj(text, utf8, 1 << 20)
         except UnicodeError as error:
-            raise DataError(f"{str(path)!r} is not valid {encoding}: {error}") from None
+            raise DataError(f"{shown} is not valid {encoding}: {error}") from None
         yield copy
 
 
-def csv_columns(path: Path, data: Data) -> list[str]:
+def csv_columns(path: Path, data: Data, shown: str) -> list[str]:
     """Return the column names in the first line of a text file."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as text:
-            line = next(iter(text), "")
+        with text_of(path, "utf-8-sig") as text:
+            line = text.readline()
             while line.count(data.quote) % 2 and (more := text.readline()):  # a line break inside quotes
                 line += more
+            more = "" if line.strip() else text.read(1 << 16)
     except UnicodeDecodeError as error:
-        raise DataError(f"{str(path)!r} is not valid UTF-8 ({error.reason}); set data.encoding") from None
+        raise DataError(f"{shown} is not valid UTF-8 ({error.reason}); set data.encoding") from None
+    if more.strip():
+        raise DataError(f"the first line of {shown} is empty; it should hold the names of the columns")
     if not line.strip():
-        raise DataError(f"{str(path)!r} is empty: its first line should hold the names of its columns")
+        raise DataError(f"{shown} is empty: its first line should hold the names of its columns")
     if line.count(data.quote) % 2:
-        raise DataError(f"cannot read {str(path)!r}: line 1: a quote that does not end")
-    names = _split(line.rstrip("\r\n"), data.delimiter, data.quote)
+        raise DataError(f"cannot read {shown}: line 1: a quote that does not end")
+    names = split_fields(line.rstrip("\r\n"), data.delimiter, data.quote)
     if names[0] == "" and ROW_NAMES not in names:  # R and pandas write the names of rows so
         names[0] = ROW_NAMES
     if "" in names:
-        raise DataError(f"column {names.index('') + 1} of {str(path)!r} has no name in the first line")
+        ends = f"; it ends with {data.delimiter!r}" if names.index("") == len(names) - 1 else ""
+        raise DataError(f"column {names.index('') + 1} of {shown} has no name in the first line{ends}")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError(f"columns that occur more than once in {str(path)!r}: {listed(twice)}")
+        raise DataError(f"columns that occur more than once in {shown}: {listed(twice)}")
     refuse_odd_names(names)
     return names

@@ -41,6 +41,15 @@ from ringfence.spec.tables import (
     exact,
 )
 
+NEEDED = 'it needs a table for each column, such as [attributes.age] with role = "quasi"'
+TABLES = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
+"""What pydantic calls it where something else stands in the place of a table."""
+KINDS = {
+    "string_type": "text in quotes",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "list_type": "a list, in brackets",
+}
 MOST_PEOPLE = 2**31 - 1
 """More people than this are not told apart: their numbers have 32 bits."""
 
@@ -85,8 +94,14 @@ class Spec(SpecTable):
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise SpecError(f"there is no specification at {str(path)!r}") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(f"cannot read the specification {str(path)!r}: {error}") from None
+        except IsADirectoryError:
+            raise SpecError(f"{str(path)!r} is a folder; a specification is a TOML file") from None
+        except OSError as error:
+            raise SpecError(f"cannot read the specification {str(path)!r}: {error.strerror or error}") from None
+        except UnicodeDecodeError:
+            raise SpecError(
+                f"{str(path)!r} is not a specification: it is no text in UTF-8, as TOML files are"
+            ) from None
         spec = cls.loads(text.removeprefix("\ufeff"), name=str(path))
         spec._folder = path.parent
         return spec
@@ -97,7 +112,10 @@ class Spec(SpecTable):
         try:
             parts = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SpecError(f"{name} is not valid TOML: {error}") from None
+            drafted = "" if name.endswith(".toml") or " " in name else "; `ringfence init` drafts one of a table"
+            raise SpecError(f"{name} is not valid TOML: {error}{drafted}") from None
+        if not parts:
+            raise SpecError(f"{name} is empty; {NEEDED}, and [privacy] with a promise, such as k = 5")
         return cls(**parts)
 
     def dumps(self) -> str:
@@ -309,6 +327,11 @@ class Spec(SpecTable):
                     f" there are: {listed(names)}"
                 )
 
+        if self.data.weights in self.of_role("quasi", "items"):
+            raise SpecError(
+                f"data.weights = {self.data.weights!r} is an attribute that is published recoded, and weights are added"
+                " up as they are; name a column of numbers with the role insensitive or identifier"
+            )
         for diversity in self.diversities():
             known("privacy.l.of", diversity.of, "sensitive")
         for closeness in self.closenesses():
@@ -367,14 +390,18 @@ def _clause(detail: ErrorDetails) -> str:
     named = 2 if detail["loc"][:1] == ("attributes",) else 0  # a column may be called anything
     path = [part for at, part in enumerate(detail["loc"]) if at < named or not members.fullmatch(str(part))]
     key = ".".join(map(str, path))
-    message = detail["msg"]
-    if detail["type"] == "missing":
-        return f"{key} is missing"
-    if detail["type"] == "literal_error":
-        message = f"allowed: {detail['ctx']['expected']}"
-    elif detail["type"] == "string_pattern_mismatch":
-        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
-    message = message.replace("Input should be", "allowed:", 1)
-    value = detail["input"]
+    value, kind = detail["input"], detail["type"]
     shown = "" if isinstance(value, Mapping | SpecTable) else f" = {value!r}"
-    return f"{key}{shown}: {message[0].lower()}{message[1:]}".removeprefix(": ")
+    if kind == "missing":
+        allowed = f"; allowed: {listed(get_args(Role))}" if path[-1:] == ["role"] else ""
+        return f"{key} is missing" + (f": {NEEDED}" if key == "attributes" else allowed)
+    message = detail["msg"].replace("Input should be", "allowed:", 1)
+    if kind in TABLES:
+        message = "allowed: a TOML table" + {"attributes": f"; {NEEDED}"}.get(key, "")
+    elif kind in KINDS:
+        message = f"allowed: {KINDS[kind]}"
+    elif kind == "string_pattern_mismatch":
+        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
+    names = re.findall(r"""['"]([\w-]+)['"]""", message) if message.startswith("allowed:") else []
+    near = suggestion(value, names) if isinstance(value, str) else ""
+    return f"{key}{shown}{near}: {message[0].lower()}{message[1:]}".removeprefix(": ")

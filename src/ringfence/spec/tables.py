@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import pairwise
+from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic.functional_validators import BeforeValidator
@@ -21,6 +23,7 @@ from ringfence.declared import METHODS, METRICS, MethodTraits, Representation, S
 from ringfence.errors import listed, suggestion
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
+CellType: TypeAlias = Literal["text", "int", "float", "date"]
 DatePart: TypeAlias = Literal["month", "quarter", "year", "decade"]
 CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ipv4", "uk-postcode"]
 
@@ -156,8 +159,10 @@ Name: TypeAlias = Annotated[str, Field(min_length=1)]
 class Data(SpecTable):
     """Where the rows are and how to read them."""
 
-    source: str | None = None
+    source: Name | None = None
     table: str | None = None
+    sheet: str | None = None
+    types: dict[str, CellType] = {}
     delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
     quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
     encoding: Name = "utf-8"
@@ -181,6 +186,18 @@ class Data(SpecTable):
                 {"mark": repr(self.thousands)},
             )
         return self
+
+
+def shown_name(source: str | Path) -> str:
+    """Return what a source is called on pages: the last part of its path, without what may be a key.
+
+    >>> shown_name("data/people.csv"), shown_name("https://host/people.csv?key=1"), shown_name("-")
+    ('people.csv', 'people.csv', 'standard input')
+    """
+    name = str(source)
+    if name == "-":
+        return "standard input"
+    return PurePath(urlsplit(name).path if "://" in name else name).name
 
 
 class FileHierarchy(SpecTable):

@@ -40,6 +40,7 @@ from ringfence.spec.tables import (
     exact,
 )
 from ringfence.values.codes import SYSTEMS, looks_like_group
+from ringfence.values.faults import is_heading, number_hint
 from ringfence.values.hierarchy import MISSING, ROOT, Hierarchy
 
 Key: TypeAlias = Decimal | dt.date | str
@@ -130,7 +131,7 @@ def read_keys(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int
             keys.append(None)
     if unreadable:
         kind = "dates (as 2024-03-31)" if attribute.dates else "numbers"
-        hint = ""
+        hint = number_hint(unreadable) if attribute.numeric else ""
         if not attribute.dates and any(map(read_moment, unreadable)):
             hint = f"; where these are dates, say so: attributes.{name}.format = {ISO!r}"
         raise DataError(f"column {name!r} should hold {kind}, but has {_tally(unreadable)}{hint}")
@@ -163,6 +164,11 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
     match attribute.hierarchy:
         case FileHierarchy() as given:
             paths = _file_paths(spec.locate(given.file), given, where)
+            if support and paths[0][0] not in map(label, support) and is_heading(paths[0], paths[1:], name):
+                raise SpecError(
+                    f"{where}.file: row 1 of {given.file!r} seems to name its columns ({listed(map(repr, paths[0]))}),"
+                    " and would become a leaf: every row should be leaf, parent, ..., root; take that row out"
+                )
             hierarchy = Hierarchy.from_paths(_sorted_paths(paths, attribute, where), missing=missing, where=where)
         case PathsHierarchy(paths=rows):
             paths = _sorted_paths([tuple(row) for row in rows], attribute, where)
@@ -369,6 +375,8 @@ def _file_paths(path: Path, given: FileHierarchy, where: str) -> list[tuple[str,
             content = file.read().removeprefix("\ufeff")
     except FileNotFoundError:
         raise SpecError(f"{where}.file: there is no file {str(path)!r}") from None
+    except IsADirectoryError:
+        raise SpecError(f"{where}.file: {str(path)!r} is a folder; it should be a file with one row a leaf") from None
     except (OSError, UnicodeDecodeError, LookupError) as error:
         raise SpecError(f"{where}.file: cannot read {str(path)!r} as {given.encoding}: {error}") from None
     delimiter = given.delimiter or _guess_delimiter(content)
@@ -384,7 +392,7 @@ def _file_paths(path: Path, given: FileHierarchy, where: str) -> list[tuple[str,
         raise SpecError(f"{where}.file: cannot read {str(path)!r}: {error}") from None
     if not paths:
         raise SpecError(f"{where}.file: {str(path)!r} is empty; it needs one row a leaf: leaf, parent, ..., root")
-    return paths
+    return list(dict.fromkeys(paths))  # a row that stands there twice says the same twice
 
 
 def _guess_delimiter(content: str) -> str:

@@ -14,11 +14,17 @@ import numpy as np
 from ringfence.arrays import Ints
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.markup import paragraph, shortened
+from ringfence.values.faults import fault_of
 
 ROOT = "*"
 MISSING = "a missing value"
+SHARED = "two nodes may share a label only if they cover the same leaves"
 Tree = dict[str | None, "Tree"]
 """Children by label, in order; a leaf has none."""
+
+
+class AmbiguousLabel(SpecError):
+    """A label that stands for two different groups of values."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,7 +72,11 @@ class Hierarchy:
         ends: set[int] = set()  # the tables, by identity, that stand for leaves
         for path in ended:
             if path[0] in leaves:
-                raise SpecError(f"{where} has the leaf {path[0]!r} twice; each leaf may stand in one row only")
+                first, second, *_ = (listed(map(repr, other[1:])) for other in given if other[0] == path[0])
+                raise SpecError(
+                    f"{where} has the leaf {path[0]!r} twice, once under {first} and once under {second};"
+                    " each leaf may stand in one place only"
+                )
             leaves.add(path[0])
             below = tree
             for label in reversed(path[1:]):
@@ -78,7 +88,10 @@ class Hierarchy:
             below[path[0]] = {}
             ends.add(id(below[path[0]]))
         root = ended[0][-1]
-        return cls.from_tree(tree[root], root=root, missing=missing, where=where)
+        try:
+            return cls.from_tree(tree[root], root=root, missing=missing, where=where)
+        except AmbiguousLabel as error:
+            raise SpecError(f"{error}: {fault_of(ended) or SHARED}") from None
 
     @classmethod
     def from_tree(
@@ -140,10 +153,7 @@ class Hierarchy:
         covered: dict[str | None, tuple[int, int]] = {}
         for label, first, stop in zip(self.labels, self.first.tolist(), self.stop.tolist(), strict=True):
             if covered.setdefault(label, (first, stop)) != (first, stop):
-                raise SpecError(
-                    f"{where} uses the label {label!r} for two different groups of values;"
-                    " two nodes may share a label only if they cover the same leaves"
-                )
+                raise AmbiguousLabel(f"{where} uses the label {label!r} for two different groups of values")
 
     @property
     def leaves(self) -> int:

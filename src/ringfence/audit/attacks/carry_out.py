@@ -21,7 +21,7 @@ from ringfence.audit.trace.against import Linked, complete, read_linked
 from ringfence.audit.trace.linkage import Coverage, Side, link
 from ringfence.audit.trace.ring_matches import has_rings
 from ringfence.audit.verdict import Attack, some
-from ringfence.errors import DataError, SpecError, listed
+from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -53,7 +53,7 @@ def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other:
     chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
     for name in chosen:
         if name not in NAMES:
-            raise SpecError(f"there is no attack {name!r}; allowed: all, {listed(NAMES)}")
+            raise SpecError(f"there is no attack {name!r}{suggestion(name, NAMES)}; allowed: all, {listed(NAMES)}")
         if not possible[name]:
             needed = "classes" if spec.has_buckets else NEEDED.get(name, "the original")
             raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed}")

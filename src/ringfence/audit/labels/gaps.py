@@ -35,6 +35,9 @@ def gap_notes(released: Released, k: int) -> Iterator[str]:
             f"a missing cell is judged as a label of its own; taken to fit any value, as sdcMicro counts, every row"
             f" would have {fewest} that fit, but who has the original strikes out those who fit complete rows"
         )
+    for column in released.quasi:
+        if {column.labels[code] for code in np.unique(column.codes)} == {None}:
+            yield f"{column.name!r} is missing in every row: it tells nothing, and could be left out"
     for name, column in released.sensitive.items():
         missing = int(released.rows[column.codes == column.labels.index(None)].sum()) if None in column.labels else 0
         if missing:

@@ -17,6 +17,7 @@ from ringfence.audit.labels.intervals import Dates, Intervals
 from ringfence.audit.labels.moments import written_moment
 from ringfence.audit.labels.spelling import ROOT, as_number, plain, spelled_number, written
 from ringfence.audit.labels.trees import Path, Tree
+from ringfence.audit.verdict import some
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
@@ -81,7 +82,7 @@ def tree_over(
             raise DataError(str(error)) from None
     strange = [leaf for leaf in dict.fromkeys(leaves) if leaf not in tree.leaf_of]
     if strange:
-        shown = [f"{leaf!r} ({support.get(leaf or '', 0):,} rows)" for leaf in strange[:SHOWN_VALUES]]
+        shown = [f"{leaf!r} ({some(support.get(leaf or '', 0), 'row')})" for leaf in strange[:SHOWN_VALUES]]
         more = f" and {len(strange) - SHOWN_VALUES} more" if len(strange) > SHOWN_VALUES else ""
         raise DataError(
             f"column {name!r} has values that its hierarchy does not cover: {listed(shown)}{more}; add them to"
@@ -134,7 +135,7 @@ def _rows(given: FileHierarchy, spec: Spec, where: str) -> list[tuple[str, ...]]
     for number, row in enumerate(rows, 1):
         if any(row) and not row[0]:
             raise SpecError(f"{where}.file: row {number} of {str(path)!r} has no leaf in its first field")
-    return [tuple(filter(None, row)) for row in rows if any(row)]
+    return [*dict.fromkeys(tuple(filter(None, row)) for row in rows if any(row))]  # the same row twice says it twice
 
 
 def _branches(tree: Any, where: str) -> Iterator[tuple[str, ...]]:

@@ -21,6 +21,7 @@ from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import Coverage, Side, cover, link, read_sides
 from ringfence.audit.verdict import Finding, some
 from ringfence.errors import DataError, listed, suggestion
+from ringfence.rows.columns import delimiter_hint
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -61,16 +62,22 @@ def read_linked(
     quasi = spec.of_role("quasi")
     for name in quasi:
         if name not in original.columns:
+            hint = delimiter_hint(original.columns, quasi) or "; its columns are: " + listed(
+                map(repr, original.columns)
+            )
             raise DataError(
                 f"the {called} has no column {name!r}{suggestion(name, original.columns)}, without which the release"
-                f" cannot be judged against it; its columns are: {listed(map(repr, original.columns))}"
+                f" cannot be judged against it{hint}"
             )
     original = complete(original, spec)
     shared = [name for name in rows.columns if name in original.columns and name not in quasi]
     kept = [] if blind else shared
     ours, theirs = (engine.count(table, [*quasi, *kept]) for table in (rows, original))
     published, raw = read_sides(ours, theirs, quasi, kept, spec, ROWS)
-    covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]
+    try:
+        covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]
+    except DataError as error:
+        raise DataError(f"in the {called}, {error}") from None
     return Linked(published, raw, tuple(covers))
 
 

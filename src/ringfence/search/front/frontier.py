@@ -14,7 +14,7 @@ import numpy as np
 from ringfence.arrays import Floats, Longs
 from ringfence.census.census import Census
 from ringfence.census.classes import Roller
-from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.errors import SpecError, Unsatisfiable, these
 from ringfence.judging.metrics import metric
 from ringfence.judging.models import promise
 from ringfence.kernels.front.costs_by_k import sweep
@@ -167,7 +167,7 @@ def nothing_found(census: Census, spec: Spec, watch: Watch, least: int, *, compl
         return f"no release was found within method.time_limit = {watch.time_limit} seconds"
     limit = spec.row_limit(census.rows)
     allowed = f"with at most {limit} of them suppressed" if limit else "without suppression"
-    return f"no full-domain recoding of these {census.rows} rows has a release for k = {least} {allowed}"
+    return f"no full-domain recoding of {these(census.rows)} has a release for k = {least} {allowed}"
 
 
 def undominated(k: Longs, goodness: Floats, loss: Floats) -> Longs:

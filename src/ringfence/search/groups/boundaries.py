@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ringfence.arrays import Ints, Longs
 from ringfence.census.census import Census
 from ringfence.census.classes import Roller
-from ringfence.errors import listed
+from ringfence.errors import listed, some_rows, these
 from ringfence.values.hierarchy import MISSING, Hierarchy
 from ringfence.values.recoding import by_nodes
 
@@ -178,7 +178,7 @@ def _lost(
     for group in sorted(np.flatnonzero(now.fails).tolist(), key=lambda g: (-int(now.rows[g]), int(example[g]))):
         some = example[group]
         nodes = [int(quasi.hierarchy.ceilings[census.codes[some, a]]) for a, quasi in enumerate(census.quasi)]
-        lacks = [f"{now.rows[group]} rows, {k} needed"] if now.rows[group] < k else []
+        lacks = [f"{some_rows(now.rows[group])}, {k} needed"] if now.rows[group] < k else []
         lacks += [
             f"{count} {'people' if part.name == census.entity else f'values of {part.name!r}'}, {least} needed"
             for part, count, least in zip(census.sensitive, now.values[group].tolist(), least_values, strict=True)
@@ -205,7 +205,7 @@ def failure(explanation: Explanation, k: int, limit: int) -> str:
     first = explanation.lost[0]
     lacks = listed(first.lacks)
     if not explanation.remedies:
-        return f"these {explanation.rows} rows cannot be published with k = {k}: together they have {lacks}"
+        return f"{these(explanation.rows)} cannot be published with k = {k}: together they have {lacks}"
     most = min(limit, explanation.rows - 1)
     words = listed(f"{name} {label}" for name, label in first.labels.items())
     best = min(explanation.remedies, key=lambda remedy: remedy.raised)
@@ -213,6 +213,6 @@ def failure(explanation: Explanation, k: int, limit: int) -> str:
     if best.raised < explanation.suppressed:
         hint = f"; if {best.attribute!r} were allowed one level more, {best.raised} would"
     return (
-        f"within the boundaries, {explanation.suppressed} of {explanation.rows} rows would have to be suppressed for"
-        f" k = {k}, and at most {most} may be (the largest group of them, {words}: {lacks}){hint}"
+        f"within the boundaries, {explanation.suppressed} of {some_rows(explanation.rows)} would have to be suppressed"
+        f" for k = {k}, and at most {most} may be (the largest group of them, {words}: {lacks}){hint}"
     )

@@ -14,7 +14,7 @@ from ringfence.census.census import Census
 from ringfence.census.classes import Classes, Pairs
 from ringfence.census.covers import Representation, by_attribute
 from ringfence.census.groups import Groups, combinations
-from ringfence.errors import Unsatisfiable
+from ringfence.errors import Unsatisfiable, some_rows
 from ringfence.judging.models import Promise
 from ringfence.kernels.groups.median_cuts import NONE, choose_attributes, halves, median_cuts
 from ringfence.search.groups.distances import places_of
@@ -192,7 +192,7 @@ def mondrian(
     lost = int(blocks.rows[fails[blocks.part]].sum())
     if lost > limit or lost == census.rows:
         raise Unsatisfiable(
-            f"to satisfy {models.wording}, {lost} of {census.rows} rows would have to be suppressed, and at most"
+            f"to satisfy {models.wording}, {lost} of {some_rows(census.rows)} would have to be suppressed, and at most"
             f" {min(limit, census.rows - 1)} may be"
         )
     out, parts = blocks.take(fails), blocks.take(~fails)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ringfence.census.census import Census
 from ringfence.census.classes import Classes, Roller
-from ringfence.errors import Unsatisfiable
+from ringfence.errors import Unsatisfiable, some_rows, these
 from ringfence.judging.metrics import Metric
 from ringfence.judging.models import KAnonymity, KPeople, Promise
 from ringfence.search.progress import SearchResult, Watch
@@ -197,7 +197,7 @@ def impossible(census: Census, roller: Roller, coarsest: Sequence[int], promise:
         if lost > limit:
             break
         possible = int(sizes[larger])
-    allowed = f"with at most {limit} of {census.rows} rows suppressed" if limit else "without suppression"
+    allowed = f"with at most {limit} of {some_rows(census.rows)} suppressed" if limit else "without suppression"
     k = next((model.k for model in promise.models if isinstance(model, KAnonymity)), 1)
     hint = f"; the largest k that is possible is {possible}" if k > possible else ""
-    return f"no recoding of these {census.rows} rows satisfies {promise.wording} {allowed}{hint}"
+    return f"no recoding of {these(census.rows)} satisfies {promise.wording} {allowed}{hint}"

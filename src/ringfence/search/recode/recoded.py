@@ -6,7 +6,7 @@ import numpy as np
 
 from ringfence.census.census import Census
 from ringfence.census.classes import Classes, Roller
-from ringfence.errors import Unsatisfiable
+from ringfence.errors import Unsatisfiable, some_rows
 from ringfence.judging.metrics import measure
 from ringfence.judging.models import Promise
 from ringfence.plans.recode import GlobalPlan, column_plan
@@ -36,7 +36,7 @@ def decision_for(
     rows, limit = census.rows + gone, spec.row_limit(census.rows + gone)
     if suppressed + gone > limit or suppressed == census.rows:
         raise Unsatisfiable(
-            f"to satisfy {models.wording} at these levels, {suppressed + gone} of {rows} rows would have to be"
+            f"to satisfy {models.wording} at these levels, {suppressed + gone} of {some_rows(rows)} would have to be"
             f" suppressed, and at most {min(limit, rows - 1)} may be"
         )
     if not models.rest_holds(classes):
@@ -75,7 +75,7 @@ def composite_decision(census: Census, spec: Spec, levels: Sequence[int], result
     if composed.suppressed > limit or composed.suppressed == census.rows:
         raise Unsatisfiable(
             f"for all rows of a person together to be those of k = {spec.privacy.k} people at these levels,"
-            f" {composed.suppressed} of {census.rows} rows would have to be suppressed, and at most"
+            f" {composed.suppressed} of {some_rows(census.rows)} would have to be suppressed, and at most"
             f" {min(limit, census.rows - 1)} may be"
         )
     plan = GlobalPlan(
