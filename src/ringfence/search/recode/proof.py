@@ -16,11 +16,11 @@ from math import exp, inf, log
 from typing import Any, Protocol
 
 from ringfence.search.progress import Watch
+from ringfence.search.recode.answers import Answers
 from ringfence.search.recode.boxes import Box, BoxPart
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.eliminate_two import LowerBound
-from ringfence.search.recode.iterated import Answers
 
 Option = tuple[int, tuple[int, ...]]
 """An attribute, by its place among those that are decided, and what would be decided of it."""
