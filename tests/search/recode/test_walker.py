@@ -24,7 +24,7 @@ PROMISES: list[dict[str, Any]] = [
     {},
     {"l": 2},
     {"p": 2},
-    {"l": {"value": 1.5, "kind": "entropy", "of": "s0"}},
+    {"l": {"value": 1.9, "kind": "entropy", "of": "s0"}},
     {"l": {"value": 2, "kind": "recursive", "c": 1.2, "of": "s0"}},
     {"t": {"value": 0.4, "of": "s0"}},
     {"t": {"value": 0.3, "of": "s0", "distance": "ordered"}},

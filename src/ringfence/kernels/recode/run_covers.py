@@ -28,7 +28,7 @@ def run_totals(
                 total += sums[start + j]
                 out[row + j] = total
             out[row + i] = alone[start + i]
-        if size > 1 and not np.isnan(whole[b]):
+        if not np.isnan(whole[b]):
             out[offsets[b] + size - 1] = whole[b]
 
 

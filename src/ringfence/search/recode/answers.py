@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any
 
@@ -48,12 +49,16 @@ class Answers(ABC):
         self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
             census, spaces, roller, metric, terms, watch,
         )  # fmt: skip
-        self.boxes = [Boxes(space) for space in spaces]
         self.best: Answer | None = None
         self._room = roller.room()
         finest = tuple(space.finest for space in spaces)
         self.floor = metric.floor(finest, self._classes(finest))
         self.idle = 0
+
+    @cached_property
+    def boxes(self) -> list[Boxes]:
+        """The parts of each attribute's space that a proof decides on."""
+        return [Boxes(space) for space in self.spaces]
 
     @abstractmethod
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:

@@ -29,7 +29,7 @@ from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_eliminate
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
-from ringfence.search.recode.partitions import SETS, Partitions
+from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.spaces import Space
@@ -47,7 +47,7 @@ MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
 
 LARGEST_COUNTED = 64
-"""Partitions of sets of more values than this are too many to be counted."""
+"""Partitions of more values than this are too many to be counted, in runs as in sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +173,6 @@ def _ruled_out(spaces: Sequence[Space], judged: int) -> int:
     """Return how many recodings were not looked at, MOST_COUNTED if that is not to be counted."""
     for space in spaces:
         branches = space.walk.branches if isinstance(space.walk, Partitions) else []
-        if any(branch.rule is SETS and len(branch.children) > LARGEST_COUNTED for branch in branches):
+        if any(len(branch.children) > LARGEST_COUNTED for branch in branches):
             return MOST_COUNTED
     return min(MOST_COUNTED, max(0, prod(space.walk.count for space in spaces) - judged))

@@ -14,7 +14,11 @@ from ringfence.search.recode.branch_and_bound import climbs, search_partitions
 from ringfence.search.recode.lattice import level_spaces, search_levels
 from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.warming import small_question
 from ringfence.spec import Spec
+
+WARMED: set[str] = set()
+"""Questions of which the kernels are there."""
 
 
 def best_recodings(
@@ -24,6 +28,16 @@ def best_recodings(
 
     `start` are states of which something is known to be feasible: where a search improves answers, it begins there.
     """
+    if spec.method.search == "auto" and watch.time_limit is not None:
+        with watch.aside("kernels are compiled or loaded"):
+            small, alike = small_question(spec)
+            if alike.dumps() not in WARMED:
+                _best(small, alike, Watch(alike.method.time_limit), ())
+                WARMED.add(alike.dumps())
+    return _best(census, spec, watch, start)
+
+
+def _best(census: Census, spec: Spec, watch: Watch, start: Sequence[Any]) -> tuple[Decision, tuple[Any, ...]]:
     models, limit = promise(spec, census), spec.row_limit(census.rows)
     schemes = [spec.scheme_of(name) for name in census.names]
     if {*schemes} == {"level"} and spec.method.search == "auto":
