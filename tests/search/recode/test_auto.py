@@ -26,6 +26,7 @@ from ringfence.search.recode.boxes import Box, Boxes
 from ringfence.search.recode.contexts import Terms, layout
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.kicks import kicked
+from ringfence.search.recode.priced import NOTHING, Priced
 from ringfence.search.recode.proof import Proof
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
@@ -129,6 +130,32 @@ def test_no_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Workshop, data
         node = [space.position(part) for space, part in zip(shop.spaces, exact, strict=True)]
         # To suppress everything may cost as little, and is no release.
         assert shop.cost(node) in (inf, pytest.approx(bound, rel=1e-9, abs=1e-9))
+
+
+@given(shop=workshops(), data=st.data())
+def test_no_priced_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Workshop, data: st.DataObject) -> None:
+    assume(shop.terms.losses)
+    bounder = Priced(shop.asked.ground)
+    boxes, kinds = [], []
+    for a in bounder.others:
+        kinds.append(Boxes(shop.spaces[a]))
+        box = kinds[-1].root
+        while not box.complete and data.draw(st.booleans()):
+            box = data.draw(st.sampled_from(data.draw(st.sampled_from(kinds[-1].decisions(box))))).box
+        boxes.append(box)
+    found = bounder.bound(boxes, NOTHING, None, inf, True)
+    choices: list[list[Any]] = [list(members(kind, box)) for kind, box in zip(kinds, boxes, strict=True)]
+    if bounder.eliminated is not None:
+        space = shop.spaces[bounder.eliminated]
+        choices.insert(bounder.eliminated, list(members(Boxes(space), Boxes(space).root)))
+    costs = [
+        shop.cost([space.position(part) for space, part in zip(shop.spaces, states, strict=True)])
+        for states in itertools.islice(itertools.product(*choices), 400)
+    ]
+    assert found.cost <= min(costs) * (1 + 1e-9) + 1e-9 or min(costs) == inf
+    if all(box.complete for box in boxes) and min(costs) < inf and bounder.eliminated is not None:
+        # The best within the limit, unless that is to suppress everything, which is no release.
+        assert found.cost == pytest.approx(min(costs), rel=1e-9, abs=1e-9) or shop.limit == shop.census.rows
 
 
 @given(shop=workshops())

@@ -124,3 +124,57 @@ def cheapest_cut(
             else:
                 live[kinds[c]] = True
     return best_cost[branches - 1], best_gone[branches - 1]
+
+
+@njit(cache=True, nogil=True)
+def cheapest_within(
+    starts: Longs, kinds: Longs, first: Longs, offsets: Longs, merges: Bools, runs: bool, places: int, costs: Floats,
+    gone: Floats, limit: int,
+) -> float:  # fmt: skip
+    """Return what the cheapest partition costs that suppresses no more than a limit; infinite if there is none.
+
+    As `cheapest_runs`, or if there are no `runs` as `cheapest_cut`, for each number of rows up to the limit at once.
+    """
+    branches = len(merges)
+    best = np.full((branches, limit + 1), np.inf)
+    for b in range(branches):
+        start, size = starts[b], starts[b + 1] - starts[b]
+        width = size + 1
+        reached = np.full((width, limit + 1), np.inf)
+        reached[0, 0] = 0.0
+        for end in range(1, width):
+            below = kinds[start + end - 1]
+            if below != NOBODY:
+                _joined(reached[end - 1], best[below], reached[end])
+            elif runs:
+                run = offsets[b] + (end - 1) * width + end - 1
+                _added(reached[end - 1], costs[run], gone[run], reached[end])
+            else:
+                block = first[start + end - 1]
+                _added(reached[end - 1], costs[block], gone[block], reached[end])
+            if runs and merges[b]:
+                for begin in range(end - 1):
+                    run = offsets[b] + begin * width + end - 1
+                    _added(reached[begin], costs[run], gone[run], reached[end])
+        best[b] = reached[size]
+        if merges[b] and not runs:
+            alone = np.full(limit + 1, np.inf)
+            alone[0] = 0.0
+            _added(alone, costs[places + b], gone[places + b], best[b])
+    return float(best[branches - 1].min())
+
+
+@njit(cache=True, nogil=True)
+def _added(before: Floats, cost: float, gone: float, into: Floats) -> None:
+    """Add a block to what was reached with each number of rows suppressed."""
+    rows = int(round(gone))
+    for g in range(len(before) - rows):
+        into[g + rows] = min(into[g + rows], before[g] + cost)
+
+
+@njit(cache=True, nogil=True)
+def _joined(before: Floats, part: Floats, into: Floats) -> None:
+    """Add the best of a part to what was reached, for each number of rows suppressed in both."""
+    for rows in range(len(part)):
+        if part[rows] < np.inf:
+            _added(before, part[rows], float(rows), into)

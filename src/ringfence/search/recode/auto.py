@@ -30,6 +30,7 @@ from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_elimin
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
 from ringfence.search.recode.partitions import Partitions
+from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.spaces import Space
@@ -42,6 +43,9 @@ from ringfence.spec import Spec
 TRIED = 10
 """After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
 depends on how hard it is to decide the others."""
+
+SHARE, MOST_NODES = 1 / 12, 1000
+"""So much of the time, and so many improvements, go to each scheme that is contained."""
 
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
@@ -150,6 +154,8 @@ def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]
         if pairs:
             return [Proof(TwoEliminated(census, spaces, *pair, terms), answers, watch) for pair in pairs]
         return [Proof(Alone(answers.bounder(alone(spaces))), answers, watch)]
+    if terms.losses and all(model.monotone for model in asked.promise.models):
+        return [Proof(Priced(asked.ground), answers, watch)]
     return [Climb(census, spaces, asked.roller, asked.promise, asked.metric, answers, watch)]
 
 
@@ -161,7 +167,10 @@ def _simpler(asked: Question, watch: Watch, answers: Answers) -> tuple[list[list
     labels, cost, proven = found
     begins = [[fitted(space, part) for space, part in zip(asked.spaces, labels, strict=True)]]
     for spaces in simpler_spaces(asked.spaces) if isinstance(answers, Walks) else []:
-        over, own = asked.over(spaces), Watch(watch.time_limit, started=watch.started)
+        over, until = asked.over(spaces), None
+        if watch.time_limit is not None:
+            until = min(watch.time_limit, watch.seconds + SHARE * watch.time_limit)
+        own = Watch(until, started=watch.started, most=MOST_NODES)
         walks = Walks(over.census, spaces, over.roller, over.metric, over.terms, own, over.ground)
         parts = walks.settled_from([fitted(space, part) for space, part in zip(spaces, labels, strict=True)])
         if parts is not None:

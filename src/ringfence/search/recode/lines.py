@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from random import Random
 from typing import Protocol
 
@@ -25,7 +26,7 @@ from ringfence.census.census import Quasi
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_runs import Room, by_place, node_sums, run_sums
-from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_cut, cheapest_runs
+from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_cut, cheapest_runs, cheapest_within
 from ringfence.kernels.recode.run_covers import lowest_nodes, run_ends, run_totals
 from ringfence.search.recode.partitions import NEVER, SETS, Partitions
 from ringfence.search.recode.spaces import FREE, Levels, Space, covered_by
@@ -52,6 +53,9 @@ class Line(Protocol):
 
     def solve(self, price: float) -> tuple[float, float]:
         """Find the cheapest partition at a price for rows that are suppressed; return its cost without, and rows."""
+
+    def solve_within(self, limit: int) -> float:
+        """Return what the cheapest partition costs that suppresses no more than a limit, infinite if there is none."""
 
     def partition(self) -> tuple[Longs, Floats, int]:
         """Return the partition last found: a label and the loss of a row for each leaf, and its level if it is one."""
@@ -108,7 +112,7 @@ class _NodeLine:
             self._tallies += np.bincount(row[inside], tallies[inside], minlength=len(nodes))
         blocks = NodeBlocks(quasi.hierarchy, nodes, self._rows)
         self._flat, self._by_tally = loss.flat(blocks), loss.by_tally(blocks)
-        self._costs, self._gone = np.empty(len(self._rows)), np.empty(len(self._rows))
+        self._costs, self._gone = np.zeros(len(self._rows)), np.zeros(len(self._rows))
 
     def fill(self, size: int, room: Room, watched: Watched) -> None:
         """Work out what every node costs and suppresses."""
@@ -146,6 +150,13 @@ class LevelLine(_NodeLine):
             found.append((cost + price * gone, row, cost, gone))
         _, self._level, cost, gone = min(found)
         return cost, gone
+
+    def solve_within(self, limit: int) -> float:
+        """Return what the cheapest level costs that suppresses no more than a limit."""
+        blocks = [np.unique(row) for row in self._node]
+        return min(
+            [float(self._costs[inside].sum()) for inside in blocks if self._gone[inside].sum() <= limit] or [inf]
+        )
 
     def at(self, level: int) -> tuple[Longs, Floats, int]:
         """Return the partition of a level."""
@@ -190,6 +201,13 @@ class CutLine(_NodeLine):
         return cheapest_cut(
             self._starts, self._kinds, self._first, self._last, self._merges, len(self._order), self._costs,
             self._gone, price, self._chosen,
+        )  # fmt: skip
+
+    def solve_within(self, limit: int) -> float:
+        """Return what the cheapest cut costs that suppresses no more than a limit."""
+        return cheapest_within(
+            self._starts, self._kinds, self._first, self._starts, self._merges, False, len(self._order), self._costs,
+            self._gone, limit,
         )  # fmt: skip
 
     def partition(self) -> tuple[Longs, Floats, int]:
@@ -294,7 +312,7 @@ class RunLine:
         self._rows, self._tallies = blocks.rows, blocks.total(loss.quasi.rows * loss.tally)
         self._flat, self._by_tally = loss.flat(blocks), loss.by_tally(blocks)
         self._chosen = np.zeros(places, np.int64)
-        self._costs, self._gone = np.empty(len(self._rows)), np.empty(len(self._rows))
+        self._costs, self._gone = np.zeros(len(self._rows)), np.zeros(len(self._rows))
 
     def fill(self, size: int, room: Room, watched: Watched) -> None:
         """Work out what every run costs and suppresses."""
@@ -309,6 +327,13 @@ class RunLine:
         return cheapest_runs(
             s.starts, s.sizes, s.kinds, s.first, s.last, s.offsets, s.merges, self._costs, self._gone, price,
             self._chosen,
+        )  # fmt: skip
+
+    def solve_within(self, limit: int) -> float:
+        """Return what the cheapest runs cost that suppress no more than a limit."""
+        s = self._shape
+        return cheapest_within(
+            s.starts, s.kinds, s.first, s.offsets, s.merges, True, 0, self._costs, self._gone, limit
         )  # fmt: skip
 
     def partition(self) -> tuple[Longs, Floats, int]:

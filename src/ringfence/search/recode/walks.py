@@ -52,8 +52,11 @@ WORSE, SELDOM = 0.02, 0.1
 STUCK = 60
 """After so many kicks without gain, a walk goes back to the best."""
 
-PATIENCE = 1000
-"""A proof begins after so many kicks without gain at the latest."""
+FEW = 12
+"""So many kicks without gain are taken in a scheme that another one contains."""
+
+PATIENCE = 64
+"""A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
 
 TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
@@ -118,9 +121,13 @@ class Walks(Answers):
         return [end for half in halves for end in half]
 
     def settled_from(self, states: Sequence[Any]) -> tuple[Longs, ...] | None:
-        """Settle from one start; return the labels of the best place that keeps the limit, if there is one."""
+        """Settle from one start, and go on from there; return the labels of the best place that keeps the limit, if
+        there is one."""
         walker = self._walkers[0]
-        self._settled(walker, [(list(states), FROM_COARSEST)])
+        spot, price = self._settled(walker, [(list(states), FROM_COARSEST)])[0]
+        way = _Way(walker, spot, price, price)
+        while way.idle < FEW and not self.watch.expired():
+            self._step(way)
         return None if walker.found is None else walker.found[1]
 
     def _settled(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
