@@ -5,9 +5,9 @@ Every figure is that of the command's own search, from a specification: what `me
 that went into compiling or loading kernels before it, `peak` the most memory of a process that did nothing else, in MB.
 """
 
+import csv
 import json
 import lzma
-import csv
 import resource
 import subprocess
 import sys
@@ -116,13 +116,12 @@ def _counted(asked: Asked, folder: Path, here: Path) -> tuple[Spec, Census]:
         spec = Spec(attributes=VISIT_ROLES, privacy={**privacy, "l": 2}, method=method)
         return spec, count(visits(), spec)
     table = _census_income(folder, int(asked.data.split()[1]))
-    spec = Spec(attributes={name: _role(table[name]) for name in table.column_names}, privacy=privacy, method=method)
+    spec = Spec(attributes={name: _role() for name in table.column_names}, privacy=privacy, method=method)
     return spec, count(table, spec)
 
 
-def _role(column: pa.ChunkedArray) -> dict[str, Any]:
-    numbers = all(value.isdigit() for value in column.unique().to_pylist())
-    return {"role": "quasi", "hierarchy": {"fanout": 4}, **({"order": "numeric"} if numbers and False else {})}
+def _role() -> dict[str, Any]:
+    return {"role": "quasi", "hierarchy": {"fanout": 4}}
 
 
 def _census_income(folder: Path, attributes: int) -> pa.Table:

@@ -29,6 +29,7 @@ from ringfence.report.style import WIDTH, Chart, as_svg, percent, shown
 from ringfence.report.words import joined, number
 from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
+from ringfence.search.progress import MOST_COUNTED
 from ringfence.spec import Spec
 from ringfence.version import __version__
 
@@ -245,6 +246,7 @@ def render(
         promises=list(promises(spec)),
         limits=list(limits(spec, plan, uniform)),
         search=decision.search,
+        most_counted=MOST_COUNTED,
         versions=versions(),
     )
 

@@ -34,6 +34,11 @@ class SearchResult:
     """What the best recoding by levels costs, where freer ones were searched and it is known."""
 
     @property
+    def saved(self) -> float | None:
+        """How much less than the best recoding by levels the answer costs, as a share of it, where that is known."""
+        return None if not self.by_levels else 1 - self.cost / self.by_levels
+
+    @property
     def gap(self) -> float:
         """How much cheaper, as a share of the cost, a better answer could still be."""
         return 0.0 if self.optimal or self.cost == 0 else (self.cost - self.bound) / self.cost

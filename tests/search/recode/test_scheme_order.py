@@ -1,6 +1,7 @@
 """A freer scheme is never worse: for any loss, promise, limit, boundary and weight, proven or not."""
 
 from math import inf
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -131,8 +132,10 @@ def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
         method = {"metric": "glm", "suppression": 0.05, "scheme": scheme, "time_limit": 1.0}
         spec = Spec(attributes=attributes, privacy={"k": 5}, method=method)
         census = count_table(table, spec)
+        decide(census, spec, Watch(0.1))  # compiled
+        begun = process_time()
         found = decide(census, spec, Watch(1.0)).search
+        assert process_time() - begun < 2 * (1.0 + 0.6)  # of two processors, whatever else the machine does
         assert found is not None
         assert found.by_levels is not None
         assert found.cost < found.by_levels or scheme == "cut"
-        assert found.seconds < 1.0 + 2.0  # 1.6 on a machine that does nothing else

@@ -140,7 +140,7 @@ def shift(codes: Ints, keys: Longs, by_key: Longs, total: Floats, by_loss: Float
 
 
 @njit(cache=True, nogil=True)
-def run_sums(
+def run_sums(  # noqa: PLR0912  one loop, in which every step is short
     size: int, room: Room, watched: Watched, branch: Longs, child: Longs, sizes: Longs, offsets: Longs,
     sums: Floats,
 ) -> None:  # fmt: skip

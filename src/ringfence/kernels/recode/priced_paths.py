@@ -26,7 +26,7 @@ def block_costs(
 
 
 @njit(cache=True, nogil=True)
-def cheapest_runs(
+def cheapest_runs(  # noqa: PLR0912  a path there and back
     starts: Longs, sizes: Longs, kinds: Longs, first: Longs, last: Longs, offsets: Longs, merges: Bools,
     costs: Floats, gone: Floats, price: float, chosen: Longs,
 ) -> tuple[float, float]:  # fmt: skip
@@ -167,7 +167,7 @@ def cheapest_within(
 @njit(cache=True, nogil=True)
 def _added(before: Floats, cost: float, gone: float, into: Floats) -> None:
     """Add a block to what was reached with each number of rows suppressed."""
-    rows = int(round(gone))
+    rows = np.int64(round(gone))
     for g in range(len(before) - rows):
         into[g + rows] = min(into[g + rows], before[g] + cost)
 

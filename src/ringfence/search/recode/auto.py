@@ -2,9 +2,10 @@
 
 Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked, from programs of
 such classes (`iterated`). Good recodings of schemes that this one contains are among their starts (`starts`), so that
-no answer is worse than theirs. The proof goes on beside them. It eliminates two attributes together where it can (`eliminate_two`),
-else one (`eliminate_one`, `priced`), and decides the others step by step (`proof`). Where the promise or the loss allow
-neither, it climbs (`branch_and_bound`). Domains of thousands of values have answers and a bound, but no proof.
+no answer is worse than the best one by levels. The proof goes on beside them. It eliminates two attributes together
+where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step (`proof`).
+Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values have answers
+and a simple bound, but no proof.
 
 The ideas of eliminating attributes and of bounds from both ends go beyond Li and Li 2008 and Bayardo and Agrawal 2005,
 whose searches are in `branch_and_bound`.
@@ -46,6 +47,9 @@ depends on how hard it is to decide the others."""
 
 SHARE, MOST_NODES = 1 / 12, 1000
 """So much of the time, and so many improvements, go to each scheme that is contained."""
+
+LATE = 0.4
+"""After so much of the time, the rest is for the scheme itself."""
 
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
@@ -169,6 +173,8 @@ def _simpler(asked: Question, watch: Watch, answers: Answers) -> tuple[list[list
     for spaces in simpler_spaces(asked.spaces) if isinstance(answers, Walks) else []:
         over, until = asked.over(spaces), None
         if watch.time_limit is not None:
+            if watch.seconds > LATE * watch.time_limit:
+                break
             until = min(watch.time_limit, watch.seconds + SHARE * watch.time_limit)
         own = Watch(until, started=watch.started, most=MOST_NODES)
         walks = Walks(over.census, spaces, over.roller, over.metric, over.terms, own, over.ground)

@@ -438,31 +438,33 @@ class RunLines:
         size = len(branch.children)
         if branch.rule is not SETS and size <= MOST_UNITS:
             return [[[child] for child in range(size)]]
-        marks = self._marks(number, labels)
-        blocks: list[list[int]] = []
-        if branch.rule is SETS:
-            together: dict[int, list[int]] = {}
-            for child, mark in enumerate(marks):
-                together.setdefault(mark, []).append(child)
-            blocks = list(together.values())
-            if draw.random() > 0.3:
-                draw.shuffle(blocks)
-            for block in blocks:
-                if draw.random() < 0.7:
-                    draw.shuffle(block)
-        else:
-            for child, mark in enumerate(marks):
-                if child > 0 and mark == marks[child - 1]:
-                    blocks[-1].append(child)
-                else:
-                    blocks.append([child])
+        blocks = self._shuffled(number, labels, draw) if branch.rule is SETS else self._in_a_row(number, labels)
         if size <= MOST_UNITS:
             return [[[child] for block in blocks for child in block]]
-        if branch.rule is SETS:
-            units = self._chunks(number, blocks, draw)
-        else:
-            units = self._pieces(number, blocks, draw)
-        return _in_segments(units, draw)
+        return _in_segments((self._chunks if branch.rule is SETS else self._pieces)(number, blocks, draw), draw)
+
+    def _shuffled(self, number: int, labels: Longs, draw: Random) -> list[list[int]]:
+        """Return the children of a branch by block, mostly in a random order."""
+        together: dict[int, list[int]] = {}
+        for child, mark in enumerate(self._marks(number, labels)):
+            together.setdefault(mark, []).append(child)
+        blocks = list(together.values())
+        if draw.random() > 0.3:
+            draw.shuffle(blocks)
+        for block in blocks:
+            if draw.random() < 0.7:
+                draw.shuffle(block)
+        return blocks
+
+    def _in_a_row(self, number: int, labels: Longs) -> list[list[int]]:
+        """Return the children of a branch in their order, by block."""
+        blocks: list[list[int]] = []
+        for child, mark in enumerate(marks := self._marks(number, labels)):
+            if child > 0 and mark == marks[child - 1]:
+                blocks[-1].append(child)
+            else:
+                blocks.append([child])
+        return blocks
 
     def _marks(self, number: int, labels: Longs) -> list[int]:
         """Return the same number for children of a branch that are merged, another one for each that is not."""

@@ -209,6 +209,11 @@ class Walks(Answers):
             walker.go_to([space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)])
             way.spot, way.idle = walker.spot(), 0
 
+    def refine(self) -> None:
+        """Split what can be split at no cost, if there is time: of equals, walks took what merges less anyway."""
+        if not self.watch.expired():
+            super().refine()
+
     def best_of(self, attribute: int, states: Sequence[Any]) -> Any:
         """Return the best partition of an attribute known, given those of the others."""
         walker = self._walkers[0]

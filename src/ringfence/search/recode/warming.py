@@ -1,4 +1,4 @@
-"""Kernels, compiled or loaded before the clock of a search starts: by a search of the same kind in a table of eight rows.
+"""Kernels, compiled or loaded before the clock of a search starts: by one of the same kind in a table of eight rows.
 
 After an installation they are compiled, which takes some seconds each; after that they are loaded, in a tenth of it.
 """
