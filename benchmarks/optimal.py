@@ -14,15 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.data import adult, count
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
 from ringfence.declared import Scheme
-from ringfence.judging.metrics import metric
-from ringfence.judging.models import promise
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto
-from ringfence.search.recode.contexts import Terms
-from ringfence.search.recode.iterated import Answers, alone
+from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
@@ -54,26 +49,26 @@ class Question:
         parts: dict[str, Any] = {name: {"role": "quasi", "scheme": each} for name, each in schemes.items()}
         parts["age"]["order"] = "numeric"
         self.spec = Spec(attributes=parts, privacy={"k": k}, method={"metric": "dm", "suppression": 1.0})
-        self.census: Census = count(people.select(names), self.spec)
-        self.spaces = [Space(quasi, schemes[quasi.name]) for quasi in self.census.quasi]
-        self.roller = Roller(self.census, self.spaces, [])
-        kept = promise(self.spec, self.census)
-        self.metric = metric("dm", self.spec, self.census, self.roller, kept.least)
-        self.terms = Terms(kept, self.census.rows, self.census.rows, ())
+        census = count(people.select(names), self.spec)
+        self.asked = auto.question(census, self.spec, [Space(quasi, schemes[quasi.name]) for quasi in census.quasi])
 
-    def first(self) -> Answers:
+    def _answers(self, watch: Watch) -> Iterated:
+        asked = self.asked
+        return Iterated(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
+
+    def first(self) -> Iterated:
         """Return the answers that a proof begins with."""
         watch = Watch(LONGEST)
-        answers = Answers(self.census, self.spaces, self.roller, self.metric, self.terms, watch)
-        answers.begin(())
+        answers = self._answers(watch)
+        answers.begin([])
         return answers
 
     def alone(self, patience: float) -> float | None:
         """Return how long the proof takes with one attribute eliminated by itself, None if longer than that."""
         watch = Watch(patience)
-        answers = Answers(self.census, self.spaces, self.roller, self.metric, self.terms, watch)
-        answers.begin(())
-        proven = Proof(Alone(answers.bounder(alone(self.spaces))), answers, watch).run()
+        answers = self._answers(watch)
+        answers.begin([])
+        proven = Proof(Alone(answers.bounder(alone(self.asked.spaces))), answers, watch).run()
         return watch.seconds if proven else None
 
 
@@ -109,6 +104,4 @@ def _figures(people: pa.Table, attributes: int, scheme: Scheme, k: int, asked: f
 
 
 def _searched(question: Question, patience: float) -> Any:
-    return auto.search(
-        question.census, question.spaces, question.roller, question.metric, question.terms, Watch(patience)
-    )[1]
+    return auto.search(question.asked, Watch(patience))[1]

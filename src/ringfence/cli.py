@@ -364,14 +364,21 @@ def _release_json(release: Release) -> dict[str, Any]:
 
 
 def _found(search: "SearchResult", *, judged: bool) -> str:
-    """Say how good the answer of a search is known to be, and what it took."""
+    """Say how good the answer of a search is known to be, what a freer scheme bought, and what it took."""
+    from ringfence.search.progress import MOST_COUNTED
+
     proof = "proven optimal"
     if not search.optimal and search.bound <= 0:
         proof = "the best that was found; what none can go below is not known"
     elif not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
-    nodes = f"; {search.nodes:,} recodings judged, {search.pruned:,} ruled out" if judged else ""
-    return f"{proof}{nodes}, {search.seconds:.2f} s"
+    nodes = f"; {search.nodes:,} recodings judged" if judged else ""
+    if judged and search.pruned < MOST_COUNTED:  # more are not counted
+        nodes += f", {search.pruned:,} ruled out"
+    bought = (
+        "" if search.saved is None else f"; {search.saved:.1%} less than the best by levels, {search.by_levels:,.6g}"
+    )
+    return f"{proof}{bought}{nodes}, {search.seconds:.2f} s"
 
 
 def _show_release(release: Release) -> None:

@@ -26,6 +26,7 @@ from ringfence.report.style import WIDTH, Chart, as_svg, shown
 from ringfence.report.words import joined, number, percent
 from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
+from ringfence.search.progress import MOST_COUNTED
 from ringfence.spec import Spec
 from ringfence.spec.tables import shown_name
 from ringfence.version import __version__
@@ -230,6 +231,7 @@ def render(
         promises=list(promises(spec)),
         limits=list(limits(spec, plan, uniform)),
         search=decision.search,
+        most_counted=MOST_COUNTED,
         versions=versions(),
     )
 

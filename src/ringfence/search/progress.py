@@ -1,7 +1,10 @@
 """What every search reports: how far it is, when to stop, and what it can vouch for in the end."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from threading import Lock
 
 from ringfence.events import Event, Listener
@@ -17,6 +20,7 @@ class SearchResult:
     """What a search found out: the cost of its answer, and how good that is known to be.
 
     `bound` is a certified lower bound on the cost of any answer, `gap` the share of the cost that it leaves open.
+    `pruned` is MOST_COUNTED where there are too many to be counted.
     """
 
     cost: float
@@ -25,6 +29,13 @@ class SearchResult:
     nodes: int
     pruned: int
     seconds: float
+    by_levels: float | None = None
+    """What the best recoding by levels costs, where freer ones were searched and it is known."""
+
+    @property
+    def saved(self) -> float | None:
+        """How much less than the best recoding by levels the answer costs, as a share of it, where that is known."""
+        return None if not self.by_levels else 1 - self.cost / self.by_levels
 
     @property
     def gap(self) -> float:
@@ -34,7 +45,10 @@ class SearchResult:
 
 @dataclass
 class Watch:
-    """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop."""
+    """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop.
+
+    A search may also be given a number of nodes, `most`.
+    """
 
     time_limit: float | None = None
     listener: Listener | None = None
@@ -42,6 +56,7 @@ class Watch:
     started: float = field(default_factory=time.monotonic)
     stopped: bool = False
     """Whether the listener has asked for what was found so far."""
+    most: float = inf
     _reported: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
@@ -49,6 +64,15 @@ class Watch:
     def seconds(self) -> float:
         """How long the search has run."""
         return time.monotonic() - self.started
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Do something that is no part of the search, and takes none of its time."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.started += time.monotonic() - begun
 
     def tick(self, best: float | None, bound: float | None = None, *, nodes: int = 1) -> None:
         """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""
@@ -71,4 +95,6 @@ class Watch:
 
     def expired(self) -> bool:
         """Whether the search is to stop; never before the first node, so that there is something to say."""
-        return self.stopped or (self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit)
+        if self.stopped or self.nodes >= self.most:
+            return True
+        return self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit

@@ -17,7 +17,7 @@ from ringfence.kernels.recode.keys import SPARSE
 from ringfence.search.progress import Watch
 from ringfence.search.recode.boxes import Boxes
 from ringfence.search.recode.descents import Descent
-from ringfence.search.recode.iterated import Answers
+from ringfence.search.recode.iterated import Iterated
 from ringfence.spec import Spec
 from tests.kernels.recode.test_beams import Counts, cost_of, partitions
 from tests.search.recode.test_auto import Workshop
@@ -149,7 +149,7 @@ def test_sets_of_more_values_than_all_of_whose_partitions_are_looked_at() -> Non
 def test_answers_are_at_least_as_good_as_what_is_reached_at_once() -> None:
     for seed in range(5):
         parts = shop(seed, "set", sizes=(6, 5, 6))
-        answers = Answers(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
+        answers = Iterated(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
         answers.begin(())
         assert answers.best is not None
         reached = descent_of(parts).improve(finest(parts), [0, 1, 2], inf, 0, lambda _: True)
@@ -170,7 +170,7 @@ def test_attributes_that_are_not_runs_or_sets_are_improved_beside_the_others() -
         Case(pa.table(columns), spec), ["level", "ordered", "set"], {"k": 4}, {"metric": "dm", "suppression": 1.0}
     )
     assert descent_of(parts).attributes == [1, 2]
-    answers = Answers(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
+    answers = Iterated(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
     answers.begin(())
     assert answers.best is not None
     nodes = itertools.product(

@@ -18,7 +18,7 @@ from ringfence.search.progress import Watch
 from ringfence.search.recode import auto, eliminate_two, proof
 from ringfence.search.recode.boxes import Boxes
 from ringfence.search.recode.eliminate_two import Lead, TwoEliminated, pairs_to_eliminate
-from ringfence.search.recode.iterated import Answers
+from ringfence.search.recode.iterated import Iterated
 from ringfence.search.recode.proof import Proof
 from ringfence.spec import Spec
 from tests.search.recode.test_auto import Workshop, members
@@ -379,7 +379,7 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
     shop, _, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
     cheapest = min(costs.values())
     pairs = pairs_to_eliminate(shop.census, shop.spaces, shop.terms)
-    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers = Iterated(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
     answers.consider(min((cost, states) for states, cost in costs.items() if cost > cheapest)[1])
     search = Proof(TwoEliminated(shop.census, shop.spaces, *pairs[seed % len(pairs)], shop.terms), answers, Impatient())
     while not search.run(3):  # it can be interrupted, and forgets nothing
@@ -419,7 +419,7 @@ def test_the_answer_and_the_way_to_it_do_not_depend_on_threads(
         monkeypatch.setattr(proof, "WORTH_A_THREAD", work)
         shop = Workshop(Case(table, Spec(attributes=attributes)), schemes, {"k": 4}, {"metric": "dm"})
         assert pairs_to_eliminate(shop.census, shop.spaces, shop.terms)
-        node, result = auto.search(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+        node, result = auto.search(shop.asked, Watch())
         assert result.optimal
         found.append(
             ([space[place].blocks.tolist() for space, place in zip(shop.spaces, node, strict=True)], result.nodes)
@@ -431,7 +431,7 @@ def test_a_node_whose_parts_all_cost_the_same_is_not_lost_where_there_is_no_answ
     """Values that always come together: nothing that is decided of one attribute gains anything."""
     rows = np.repeat(np.arange(3), 4)[:, None].repeat(4, axis=1)
     shop, _, costs = every_recoding(rows, ("ordered", "set", "set", "set"), 2, 1.0)
-    answers = Answers(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers = Iterated(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
     for pair in pairs_to_eliminate(shop.census, shop.spaces, shop.terms):
         answers.best = None
         assert Proof(TwoEliminated(shop.census, shop.spaces, *pair, shop.terms), answers, Watch()).run()

@@ -23,6 +23,9 @@ from ringfence.search.recode.spaces import Space
 UNDECIDED = 2
 """The choice at a joint that may be cut (1) or not (0)."""
 
+AT_ONCE = 256
+"""Where a tree has no more recodings than this, they are all taken in one step: between them, little can be said."""
+
 KEPT = 1 << 14
 """How many boxes of single recodings are kept: those of good answers come again and again."""
 
@@ -90,9 +93,18 @@ class Boxes:
         elif self._rule is RUNS:
             joint = choices.index(UNDECIDED)
             yield [BoxPart((joint, cut), self._box((*choices[:joint], cut, *choices[joint + 1 :]))) for cut in (0, 1)]
+        elif self.space.walk.count <= AT_ONCE:
+            yield [BoxPart(after, self._box(after)) for place in self._every() for after in [(place, 1)]]
         else:
             higher = self.space.children(choices[0], up=True)
             yield [BoxPart(after, self._box(after)) for after in [(choices[0], 1), *((other, 0) for other in higher)]]
+
+    def _every(self) -> list[int]:
+        """Return the positions of all recodings."""
+        found = [self.space.finest]
+        for position in found:
+            found += self.space.children(position, up=True)
+        return found
 
     def _box(self, choices: tuple[int, ...]) -> Box:
         if choices not in self._known:

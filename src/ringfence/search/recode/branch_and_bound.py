@@ -12,6 +12,7 @@ plus `gain` at C (`metrics`), and what a monotone model makes C suppress, all of
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from math import inf, prod
@@ -24,6 +25,7 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.judging.metrics import Metric
 from ringfence.judging.models import Promise
 from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
+from ringfence.search.recode.answers import Answers
 from ringfence.search.recode.lattice import SAME, SLACK, impossible
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
@@ -34,6 +36,9 @@ SMALL_K = 5
 
 WIDEST = 16
 """The largest set whose splits are tried one by one."""
+
+AT_ONCE = 50
+"""After so many nodes, better answers are looked for."""
 
 SEEDS = 12
 """How many random nodes a search looks at before it starts."""
@@ -125,6 +130,7 @@ def search_partitions(
     """
     search = _BranchAndBound(census, spaces, roller, promise, metric, limit, watch, up, techniques)
     search.look_at(starts)
+    search.begin()
     search.run()
     best, total = search.best, prod(space.walk.count for space in spaces)
     if best is None:
@@ -139,6 +145,47 @@ def search_partitions(
         pruned=min(MOST_COUNTED, total - search.met),
         seconds=watch.seconds,
     )
+
+
+class Climb:
+    """Branch and bound beside answers, bottom-up: what it finds is theirs, and what they find rules more out."""
+
+    def __init__(
+        self,
+        census: Census,
+        spaces: Sequence[Space],
+        roller: Roller,
+        promise: Promise,
+        metric: Metric,
+        answers: Answers,
+        watch: Watch,
+    ) -> None:
+        self._search = _BranchAndBound(
+            census, spaces, roller, promise, metric, answers.terms.limit, watch, True, ALL_TECHNIQUES
+        )
+        self._answers, self._watch, self._spaces, self._begun = answers, watch, spaces, False
+        self.bound = -inf
+
+    def run(self, most: float = inf) -> bool:
+        """Go on, for about so many nodes; return whether nothing was left open."""
+        search, answers = self._search, self._answers
+        with ThreadPoolExecutor(2) as threads:
+            while most > 0 and not self._watch.expired():
+                if answers.best is not None:
+                    search.look_at([answers.best.node])
+                if not self._begun:
+                    search.begin()
+                    self._begun = True
+                search.run(AT_ONCE)
+                most -= AT_ONCE
+                if search.best is not None:
+                    answers.consider_node(search.best.node)
+                if not search.queue:
+                    return True
+                self.bound = max(self.bound, min(entry.bound for entry in search.queue))
+                answers.floor = max(answers.floor, self.bound)
+                answers.kick(threads.map)
+        return False
 
 
 class _BranchAndBound:
@@ -172,8 +219,8 @@ class _BranchAndBound:
         for node in starts:
             self._consider(node, self.roller.roll(self.roller.finest, self._fields(node), self.near))
 
-    def run(self) -> None:
-        """Search until nothing is left that could be better, or the time is up."""
+    def begin(self) -> None:
+        """Put the root into the queue."""
         if self.use.seeding:
             self._seed()
         root = tuple(space.finest if self.up else space.coarsest for space in self.spaces)
@@ -182,11 +229,16 @@ class _BranchAndBound:
         if self.use.requeueing:
             bound = self._judge(root, self.roller.roll(self.roller.finest, self._fields(root), self.near), 0.0)
         self._push(root, applicators, bound, judged=self.use.requeueing)
-        while self.queue:
+
+    def run(self, most: float = inf) -> None:
+        """Search until nothing is left that could be better, the time is up, or so many nodes were expanded."""
+        while self.queue and most > 0:
+            most -= 1
             entry = heapq.heappop(self.queue)
             self.bound = entry.bound  # of the node under way
             if self.watch.expired():
                 self.open_bound = min([entry.bound, *(other.bound for other in self.queue)])
+                heapq.heappush(self.queue, entry)  # it stays open
                 return
             if not self._hopeless(entry.bound):
                 self._expand(entry)

@@ -104,7 +104,9 @@ def layout(leaves: Sequence[int]) -> Longs:
 
 
 class Merger:
-    """Merges the contexts of all attributes but the eliminated ones."""
+    """Merges the contexts of all attributes but the eliminated ones; see `proof.Relaxation` for `apart`."""
+
+    apart = 16
 
     def __init__(
         self, census: Census, spaces: Sequence[Space], eliminated: Sequence[int], leaves: Sequence[Longs], terms: Terms

@@ -18,19 +18,17 @@ from random import Random
 from typing import Any
 
 from ringfence.census.census import Census
-from ringfence.census.classes import Classes, Roller
+from ringfence.census.classes import Roller
 from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
-from ringfence.search.recode.boxes import Boxes
+from ringfence.search.recode.answers import Answers, Later
 from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.descents import Descent
 from ringfence.search.recode.eliminate_one import OneEliminated
-from ringfence.search.recode.lattice import SAME, SLACK
+from ringfence.search.recode.lattice import SLACK
 from ringfence.search.recode.partitions import CUT, RUNS, SETS, Partitions, renumbered
 from ringfence.search.recode.programs import blocks_of, completed
 from ringfence.search.recode.spaces import Levels, Space
-
-Node = tuple[int, ...]
 
 CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
 """A program that is used often should not have more blocks than this. Sets double with every value; runs do not."""
@@ -57,15 +55,6 @@ WORSE = 1.1
 """An answer that costs up to so many times as much as the one before is gone on from."""
 
 
-@dataclass(frozen=True)
-class Answer:
-    """A feasible node, its cost, and the rows that it suppresses."""
-
-    node: Node
-    cost: float
-    suppressed: int
-
-
 @dataclass
 class _Walk:
     """Where one of the searches is, what the best answer of its own cost, and how many kicks ago that was found."""
@@ -86,11 +75,8 @@ class _Walk:
             self.best, self.idle = cost, 0
 
 
-class Answers:
-    """The best answer so far, and the programs and the draws by which better ones are looked for.
-
-    `idle` is the number of kicks since the last one that found a better answer; none can cost less than `floor`.
-    """
+class Iterated(Answers):
+    """The programs and the draws by which better answers are looked for."""
 
     def __init__(
         self,
@@ -101,28 +87,10 @@ class Answers:
         terms: Terms,
         watch: Watch,
     ) -> None:
-        self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
-            census, spaces, roller, metric, terms, watch,
-        )  # fmt: skip
-        self.boxes = [Boxes(space) for space in spaces]
+        super().__init__(census, spaces, roller, metric, terms, watch)
         self._bounders: dict[int, OneEliminated] = {}
         self._descent = Descent(census, spaces, self.boxes, terms)
-        self.best: Answer | None = None
-        self._room = roller.room()
-        finest = tuple(space.finest for space in spaces)
-        self.floor = metric.floor(finest, self._classes(finest))
         self._walks = [_Walk(Random(seed)) for seed in SEEDS]
-        self.idle = 0
-
-    @property
-    def target(self) -> float:
-        """What a recoding must cost less than to be worth finding."""
-        return inf if self.best is None else self.best.cost * (1 - SLACK)
-
-    @property
-    def proven(self) -> bool:
-        """Whether the best is known to be the best without further proof."""
-        return self.best is not None and self.target <= self.floor
 
     def bounder(self, attribute: int) -> OneEliminated:
         """Return what eliminates an attribute by itself; those of large sets take some time to make."""
@@ -130,16 +98,16 @@ class Answers:
             self._bounders[attribute] = OneEliminated(self.census, self.spaces, attribute, self.terms)
         return self._bounders[attribute]
 
-    def begin(self, start: Sequence[Any]) -> None:
-        """Improve some starts, that which was given first; then kick until that gains nothing more.
+    def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:
+        """Improve some starts, those which were given first; then kick until that gains nothing more.
 
         That is said after idle kicks, four times as many with each attribute more: so many more ways there are to be
         stuck.
         """
-        starts = [list(start)] if start else []
+        every = [list(start) for start in starts]
         for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
-            starts.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
-        for states in starts:
+            every.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
+        for states in every:
             self.consider(states)
             cost = self._improved(states)
             for walk in self._walks:
@@ -149,6 +117,8 @@ class Answers:
         with ThreadPoolExecutor(len(SEEDS)) as threads:
             while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
+        for start in later():
+            self.consider(start)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
         """Let both walks take some steps, `each` of them at the same time or not.
@@ -274,11 +244,6 @@ class Answers:
                 reached, tried = cost, 1
         return reached
 
-    def go_on(self, judged: int) -> bool:
-        """Count recodings that were judged; return whether there is time left."""
-        self.watch.tick(self.best.cost if self.best else None, self.floor, nodes=judged)
-        return not self.watch.expired()
-
     def _best_of(self, attribute: int, states: Sequence[Any]) -> tuple[float, Any]:
         """Return what the best partition of an attribute costs, given those of the others, and the partition."""
         bounder = self.bounder(attribute)
@@ -308,61 +273,9 @@ class Answers:
                         states[a], states[eliminated] = (moved,), state
         return reached
 
-    def consider(self, states: Sequence[Any]) -> bool:
-        """Judge a node exactly, and keep it if it is the best; return whether it is feasible."""
-        node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
-        classes = self._classes(node)
-        suppressed = self.terms.promise.judge(classes)
-        if suppressed > self.terms.limit or suppressed == self.census.rows:
-            return False
-        found = Answer(node, self.metric.cost(node, classes), suppressed)
-        if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
-            self.best = found
-        return True
-
-    def _classes(self, node: Node) -> Classes:
-        return self.roller.roll(self.roller.finest, self.roller.fields(list(enumerate(node))), self._room)
-
-    def search_through(self, states: list[Any], attribute: int) -> bool:
-        """Consider all partitions of an attribute that may be cheaper than the best, from the finest up.
-
-        Return whether there was time for all.
-        """
-        space = self.spaces[attribute]
-        todo = [space.finest]
-        while todo:
-            if self.watch.expired():
-                return False
-            position = todo.pop()
-            states[attribute] = space.state(position)
-            self.go_on(1)
-            node = tuple(space.position(state) for space, state in zip(self.spaces, states, strict=True))
-            if self.metric.floor(node, self._classes(node)) < self.target:
-                self.consider(states)
-                todo += space.children(position, up=True)
-        return True
-
-    def refine(self) -> None:
-        """Split what can be split at no cost: of equals, programs take the partition that merges less."""
-        for a in range(len(self.spaces)):
-            assert self.best is not None, "there is something to refine"
-            before = self.best
-            states = [space.state(position) for space, position in zip(self.spaces, before.node, strict=True)]
-            states[a] = self._best_of(a, states)[1]
-            self.best = None
-            if states[a] is None or not self.consider(states) or not self._finer(before):
-                self.best = before
-
-    def _finer(self, other: Answer) -> bool:
-        """Whether the best is as good as another answer, and merges less."""
-        assert self.best is not None, "it was just found"
-        if self.best.cost > other.cost * (1 + SAME) or self.best.suppressed > other.suppressed:
-            return False
-        blocks = [
-            sum(len({*space[position].blocks.tolist()}) for space, position in zip(self.spaces, node, strict=True))
-            for node in (self.best.node, other.node)
-        ]
-        return blocks[0] > blocks[1]
+    def best_of(self, attribute: int, states: Sequence[Any]) -> Any:
+        """Return the best partition of an attribute, given those of the others; None if there is none."""
+        return self._best_of(attribute, states)[1]
 
 
 def _joints_kicked(draw: Random, blocks: tuple[int, ...]) -> tuple[int, ...]:

@@ -312,8 +312,10 @@ class Partitions:
         for branch, blocks in zip(self.branches, state, strict=True):
             parts = [[[child]] if child >= 0 else below[~child] for child in branch.children]
             found: list[list[int]] = []
-            for block in range(max(blocks) + 1):
-                merged = [part for part, number in zip(parts, blocks, strict=True) if number == block]
+            together: list[list[list[list[int]]]] = [[] for _ in range(max(blocks) + 1)]
+            for part, number in zip(parts, blocks, strict=True):
+                together[number].append(part)
+            for merged in together:
                 found += merged[0] if len(merged) == 1 else [[v for part in merged for one in part for v in one]]
             below.append(found)
         return below[-1]

@@ -20,6 +20,9 @@ from ringfence.search.recode.spaces import Levels, Space
 MOST_BLOCKS = 1 << 17
 """An attribute with more blocks than this has no exact program."""
 
+MOST_MEMBERS = 1 << 22
+"""Nor has one whose blocks have more values than this together: a program keeps them all, 8 bytes each."""
+
 LARGEST_SET = 16
 """Children of a branch with more of them are merged in runs only, if need be: the program is not exact then."""
 
@@ -59,6 +62,19 @@ def blocks_of(space: Space) -> int:
         children = len(branch.children)
         total += {RUNS: children * children // 2, CUT: 1, NEVER: 0}.get(branch.rule, 1 << min(children, 40))
     return total
+
+
+def has_program(space: Space) -> bool:
+    """Whether a program over a space is of a size that can be kept; one of large sets in runs, which is not exact."""
+    if isinstance(space.walk, Levels):
+        return True
+    blocks = members = 0
+    for branch in space.walk.branches:
+        size = len(branch.children)
+        runs = branch.rule is RUNS or size > LARGEST_SET
+        blocks += {CUT: 1, NEVER: 0}.get(branch.rule, size * size // 2 if runs else 1 << size)
+        members += {CUT: 1, NEVER: 0}.get(branch.rule, size**2 // 6 if runs else 1 << (size - 1)) * size
+    return blocks <= MOST_BLOCKS and members <= MOST_MEMBERS
 
 
 class _Builder:

@@ -16,11 +16,11 @@ from math import exp, inf, log
 from typing import Any, Protocol
 
 from ringfence.search.progress import Watch
+from ringfence.search.recode.answers import Answers
 from ringfence.search.recode.boxes import Box, BoxPart
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.eliminate_two import LowerBound
-from ringfence.search.recode.iterated import Answers
 
 Option = tuple[int, tuple[int, ...]]
 """An attribute, by its place among those that are decided, and what would be decided of it."""
@@ -39,17 +39,18 @@ TRIALS, PROBED = 8, 3
 SIDE_BY_SIDE, WORTH_A_THREAD = 4, 200_000
 """So many nodes are looked at together, by two threads if a bound takes so many steps of work."""
 
-APART = 16
-"""Better answers are looked for beside the proof, ever less often: a node more apart after each kick without any, up to
-so many nodes."""
-
 
 class Relaxation(Protocol):
-    """What bounds nodes. `others` are decided step by step; `last` is searched through if all else fails."""
+    """What bounds nodes. `others` are decided step by step; `last` is searched through if all else fails.
+
+    Better answers are looked for beside the proof, ever less often: a node more apart after each kick without any, up
+    to `apart` nodes.
+    """
 
     others: list[int]
     last: int
     start: Any
+    apart: int
 
     def narrowed(self, boxes: Sequence[Box]) -> Contexts:
         """Return contexts that serve all boxes inside these."""
@@ -71,7 +72,7 @@ class Alone:
 
     def __init__(self, bounder: OneEliminated) -> None:
         self._bounder, self.others, self.last = bounder, bounder.others, bounder.attribute
-        self.start, self.narrowed = None, bounder.narrowed
+        self.start, self.narrowed, self.apart = None, bounder.narrowed, bounder.apart
 
     def bound(
         self, boxes: Sequence[Box], contexts: Contexts, _lead: None, _target: float, _thorough: bool, /
@@ -159,7 +160,7 @@ class Proof:
         self.relaxation, self.answers, self.watch = relaxation, answers, watch
         self.bound = -inf
         self._queue: list[_Open] = []
-        self._numbers, self._wait = count(), APART
+        self._numbers, self._wait = count(), relaxation.apart
         self._gains = _Gains(len(relaxation.others))
 
     def run(self, most: float = inf) -> bool:
@@ -189,7 +190,7 @@ class Proof:
                 self._wait -= len(nodes)
                 if self._wait <= 0:
                     self.answers.kick(each)
-                    self._wait = min(APART, 1 + self.answers.idle)
+                    self._wait = min(self.relaxation.apart, 1 + self.answers.idle)
         return True
 
     def _begin(self) -> None:

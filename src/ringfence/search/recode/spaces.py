@@ -173,7 +173,7 @@ def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[l
         blocks = np.arange(hierarchy.leaves, dtype=np.int32)
         for block in merged:
             if len(block) > 1 and (scheme not in FREE or len(block) == len(occurring)):
-                members = _subtrees(quasi, block)
+                members = covered_by(quasi, block)
             else:
                 members = np.array(block)
             blocks[members] = members.min()
@@ -240,17 +240,19 @@ def _below(hierarchy: Hierarchy, leaf: int, node: int) -> int:
     return child
 
 
-def _subtrees(quasi: Quasi, block: list[int]) -> npt.NDArray[np.int64]:
+def covered_by(quasi: Quasi, block: list[int], above: int | None = None) -> npt.NDArray[np.int64]:
     """Return the leaves of the whole subtrees that a block of a guided scheme merges, as far as its boundary reaches.
 
     They are children of one node; if all of them that occur are merged, it is the node itself. So a larger block never
-    has fewer leaves. (A block of a free scheme with all values that occur is such a node, too.)
+    has fewer leaves. (A block of a free scheme with all values that occur is such a node, too.) With a node `above`,
+    the block is some of its children, however many.
     """
     hierarchy = quasi.hierarchy
-    node = hierarchy.common_ancestor(block)
-    inside = np.arange(hierarchy.first[node], hierarchy.stop[node])
+    node = hierarchy.common_ancestor(block) if above is None else above
+    inside: npt.NDArray[np.int64] = np.arange(hierarchy.first[node], hierarchy.stop[node])
     inside = inside[hierarchy.ceilings[inside] == hierarchy.ceilings[block[0]]]
-    if len(block) < (quasi.rows[inside] > 0).sum():
-        merged = {_below(hierarchy, leaf, node) for leaf in block}
-        inside = np.array([leaf for leaf in inside.tolist() if _below(hierarchy, leaf, node) in merged])
+    if above is not None or len(block) < (quasi.rows[inside] > 0).sum():
+        merged = sorted({_below(hierarchy, leaf, node) for leaf in block}, key=lambda child: hierarchy.first[child])
+        inside = np.concatenate([np.arange(hierarchy.first[child], hierarchy.stop[child]) for child in merged])
+        inside = inside[hierarchy.ceilings[inside] == hierarchy.ceilings[block[0]]]
     return inside

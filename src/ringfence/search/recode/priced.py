@@ -1,0 +1,199 @@
+"""Bounds for losses of cells, with a price on rows that must be suppressed.
+
+All attributes but one are decided step by step, in boxes. The coarsest recoding of each box says which rows are in
+classes that fail whatever is decided; the finest says what each cell loses at least. One attribute is eliminated: given
+these, its cheapest partition is a shortest path (`lines`). Where all are sets, none is, and all are decided.
+
+Sound: let a recoding in the boxes suppress s rows, no more than the limit. Its rows in failing classes of the coarsest
+end fail, by monotone models, and lose everything; all others lose at least what they do at the finest end. So for any
+price p of 0 or more it costs at least the least of loss + p · (rows that must go), less p · s, hence less p · limit.
+One pass over the rows gives all partitions their loss and rows, so that every price costs one shortest path. The bound
+is concave in the price, and rises while more rows than the limit must go: the best price is found by halving.
+"""
+
+from collections.abc import Sequence
+from math import inf
+from random import Random
+from threading import local
+from typing import Any
+
+import numpy as np
+
+from ringfence.arrays import Floats, Longs
+from ringfence.kernels.recode.class_rules import Watched
+from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
+from ringfence.search.recode.boxes import Box
+from ringfence.search.recode.contexts import Contexts
+from ringfence.search.recode.eliminate_two import LowerBound
+from ringfence.search.recode.lines import MOST_UNITS, Line, RunLines, line_for
+from ringfence.search.recode.walker import Ground, state_of
+
+HIGHEST = 1e6
+"""A price at which nothing is suppressed that need not be."""
+
+HALVINGS = 8
+"""How often the range of prices is halved."""
+
+MOST_DECIDED = 8
+"""Of sets of more values than this, too little can be decided for a proof to come near."""
+
+SELDOM, OFTEN = 2, 48
+"""So many nodes at most are bounded between looks for better answers: where a proof is out of reach, and else."""
+
+MOST_KEPT = 1 << 12
+"""How many boxes of an attribute are kept as keys and losses."""
+
+
+class Priced:
+    """Bounds the boxes of all attributes but one (`proof.Relaxation`)."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground, self.spaces, self.terms = ground, ground.spaces, ground.terms
+        self.eliminated = _to_eliminate(ground)
+        self.others = [a for a in range(len(self.spaces)) if a != self.eliminated]
+        self.last = self.others[0] if self.eliminated is None else self.eliminated
+        self.start = None
+        large = any(space.widest > MOST_DECIDED for space in self.spaces)
+        self.apart = SELDOM if large else OFTEN
+        self._own = local()
+        self._codes = list(np.ascontiguousarray(ground.census.codes.T, np.int32))
+        self._weights = ground.census.weights.astype(np.int64)
+        numbers, whole = np.random.default_rng(2010), np.iinfo(np.int64)
+        # Keys that agree by chance unite contexts, which can only lower the bound.
+        self._marks = [numbers.integers(whole.min, whole.max, len(loss.tally) + 3) for loss in ground.losses]
+        self._known: dict[tuple[int, Any, bytes], tuple[Longs, Floats, bool]] = {}
+
+    def narrowed(self, _boxes: Sequence[Box]) -> Contexts:
+        """Return contexts that serve all boxes inside these: here, boxes are all that is needed."""
+        return NOTHING
+
+    def work(self) -> int:
+        """Return about how many steps a bound takes at most."""
+        return 10 * len(self._weights) * len(self.spaces)
+
+    def split(self, _bound: LowerBound, /) -> list[None]:
+        """Return nothing: a path leaves nothing to decide."""
+        return []
+
+    def bound(
+        self, boxes: Sequence[Box], _contexts: Contexts, _lead: None, target: float, _thorough: bool, /
+    ) -> LowerBound:
+        """Return what all recodings in some boxes cost at least."""
+        keys, total = np.zeros(len(self._weights), np.int64), np.zeros(len(self._weights))
+        for a, box in zip(self.others, boxes, strict=True):
+            marks, losses, idle = self._ends(a, box)
+            if not idle:
+                shift(self._codes[a], keys, marks, total, losses)
+        room, line = self._tools()
+        a = self.eliminated or 0
+        loss = self.ground.losses[a]
+        nothing, none = np.zeros(len(loss.tally)), np.zeros(len(loss.tally), np.int64)
+        size = contexts_of(keys, self._codes[a], none, room)
+        entries, base = entries_of(
+            size, line.placed, self._codes[a], line.place, self._weights, total, nothing, loss.tally, room
+        )
+        line.fill(entries, room, self.ground.watched)
+        found = self._best_price(line, base, target / self.terms.full)
+        if found.states is None and found.cost < target and all(box.complete for box in boxes):
+            # All else is given: what is best within the limit is found exactly, for every number of rows.
+            return LowerBound(
+                max(found.cost, (base + line.solve_within(self.terms.limit)) * self.terms.full), None, None
+            )
+        return found
+
+    def _tools(self) -> tuple[Room, Line]:
+        """Return a room and a line of this thread's own."""
+        if not hasattr(self._own, "tools"):
+            line = self._line()
+            line.solve_within(0)  # so that it is compiled or loaded with all else
+            self._own.tools = (room_for(len(self._weights)), line)
+        tools: tuple[Room, Line] = self._own.tools
+        return tools
+
+    def _line(self) -> Line:
+        if self.eliminated is None:
+            return _Whole(len(self._weights), len(self.ground.losses[0].tally))
+        a = self.eliminated
+        maker = line_for(self.spaces[a], self.ground.losses[a], self._codes[a])
+        if isinstance(maker, RunLines):
+            return maker.make(np.zeros(len(self.ground.losses[a].tally), np.int64), Random(0))
+        return maker
+
+    def _best_price(self, line: Line, base: float, target: float) -> LowerBound:
+        full, limit = self.terms.full, self.terms.limit
+        cost, gone = line.solve(0.0)
+        best = base + cost
+        if gone <= limit:
+            state = None
+            if self.eliminated is not None:
+                labels, _, level = line.partition()
+                state = {self.eliminated: state_of(self.spaces[self.eliminated], labels, level)}
+            return LowerBound(best * full, state, None)
+        low, high = 0.0, 0.25
+        while gone > limit:
+            if high > HIGHEST:
+                return LowerBound(inf, None, None)
+            cost, gone = line.solve(high)
+            best = max(best, base + cost + high * (gone - limit))
+            low, high = (high, 2 * high) if gone > limit else (low, high)
+        for _ in range(HALVINGS):
+            if best >= target:
+                break
+            middle = (low + high) / 2
+            cost, gone = line.solve(middle)
+            best = max(best, base + cost + middle * (gone - limit))
+            low, high = (middle, high) if gone > limit else (low, middle)
+        return LowerBound(best * full, None, None)
+
+    def _ends(self, a: int, box: Box) -> tuple[Longs, Floats, bool]:
+        """Return by leaf what a box contributes to the keys of its coarsest end, and the losses of its finest; and
+        whether that is nothing for all."""
+        key = (a, box.state, b"" if box.partly else box.codes.tobytes())
+        if key not in self._known:
+            space, losses = self.spaces[a], self.terms.losses[a]
+            codes = np.zeros_like(box.codes) if box.partly else box.codes
+            finest = losses(space.quasi, space.recode(box.state)) / self.terms.full
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            occurring = space.quasi.rows > 0
+            idle = not finest[occurring].any() and len(np.unique(codes[occurring])) == 1
+            self._known[key] = (self._marks[a][codes], finest, idle)
+        return self._known[key]
+
+
+class _Whole:
+    """A line of one block that loses nothing by itself: an attribute about which nothing is known."""
+
+    def __init__(self, tuples: int, leaves: int) -> None:
+        self.place, self.placed = np.zeros(leaves, np.int64), np.arange(tuples, dtype=np.int32)
+        self._sums = np.zeros((1, 3))
+
+    def fill(self, size: int, room: Room, watched: Watched) -> None:
+        """Work out what it costs and suppresses."""
+        self._sums[:] = 0.0
+        node_sums(size, room, watched, np.zeros((1, 1), np.int64), self._sums)
+
+    def solve(self, _price: float) -> tuple[float, float]:
+        """Return both."""
+        return float(self._sums[0, 0]), float(self._sums[0, 1])
+
+    def solve_within(self, limit: int) -> float:
+        """Return what it costs, if it suppresses no more than a limit."""
+        return float(self._sums[0, 0]) if self._sums[0, 1] <= limit else inf
+
+    def partition(self) -> tuple[Longs, Floats, int]:
+        """Return nothing of use: it has no values."""
+        return self.place, np.zeros(len(self.place)), -1
+
+
+NOTHING = Contexts(np.empty((0, 0), np.int32), np.empty((0, 0)), np.empty((0, 0, 0), np.uint64))
+
+
+def _to_eliminate(ground: Ground) -> int | None:
+    """Return the attribute with most values whose best partition is a path, if there is one."""
+    paths = []
+    for a, (space, loss) in enumerate(zip(ground.spaces, ground.losses, strict=True)):
+        maker = line_for(space, loss, np.empty(0, np.int32))
+        if (not isinstance(maker, RunLines) or maker.fixed) and space.quasi.occurring <= 4 * MOST_UNITS:
+            paths.append((space.quasi.occurring, -a))
+    return -max(paths)[1] if paths else None

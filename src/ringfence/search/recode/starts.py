@@ -1,0 +1,131 @@
+"""Where a search over a scheme begins: at the best recodings of schemes that it contains.
+
+Every partition of a scheme is one of each freer scheme, where it costs no more: there, a label covers the same values
+or fewer. So the best recoding by levels, which is proven fast, is a start for all, and what is found with cuts or runs
+is a start for those that can do more. A search that begins there ends no worse.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+
+from ringfence.arrays import Longs
+from ringfence.census.census import Census, Quasi
+from ringfence.census.classes import Roller
+from ringfence.declared import Scheme
+from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.judging.metrics import hdm_tallies, metric
+from ringfence.judging.models import promise
+from ringfence.search.progress import Watch
+from ringfence.search.recode.lattice import level_spaces, search_levels
+from ringfence.search.recode.partitions import CUT, NEVER, RUNS, Blocks, Rule, renumbered
+from ringfence.search.recode.programs import completed
+from ringfence.search.recode.spaces import Levels, Space
+from ringfence.spec import Spec
+
+LEVEL_NODES = 20_000
+"""So many nodes of the lattice of levels are judged at most."""
+
+SHARE = 0.2
+"""Of the time limit, for the lattice of levels."""
+
+CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
+    "level": (),
+    "cut": (),
+    "guided-ordered": ("cut",),
+    "guided-set": ("cut", "guided-ordered"),
+    "ordered": ("cut", "guided-ordered"),
+    "set": ("cut", "guided-set", "ordered"),
+}
+"""The schemes beside levels that a scheme contains, where its order suits."""
+
+
+def best_levels(census: Census, spec: Spec, watch: Watch) -> tuple[list[Longs], float, bool] | None:
+    """Return labels of the best recoding by levels, what it costs and whether that is proven; None if there is none.
+
+    It has models of its own, as they keep scratch arrays and may judge other classes at the same time.
+    """
+    limit = None if watch.time_limit is None else SHARE * watch.time_limit
+    own = Watch(limit, most=LEVEL_NODES)
+    models, lattice = promise(spec, census), level_spaces(census)
+    roller = Roller(census, lattice, hdm_tallies(census) if spec.method.metric == "hdm" else [])
+    loss = metric(spec.method.metric, spec, census, roller, models.least)
+    try:
+        levels, result = search_levels(census, roller, models, loss, limit=spec.row_limit(census.rows), watch=own)
+    except Unsatisfiable:
+        return None
+    labels = [_labels(q, space[level].blocks) for q, space, level in zip(census.quasi, lattice, levels, strict=True)]
+    return labels, result.cost, result.optimal
+
+
+def _labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
+    """Return the smallest leaf that occurs in each leaf's block."""
+    occurring = np.flatnonzero(quasi.rows > 0)
+    smallest = np.full(len(blocks), len(blocks), np.int64)
+    np.minimum.at(smallest, blocks[occurring], occurring)
+    labels = np.zeros(len(blocks), np.int64)
+    labels[occurring] = smallest[blocks[occurring]]
+    return labels
+
+
+def simpler_spaces(spaces: Sequence[Space]) -> list[list[Space]]:
+    """Return the spaces of schemes that those of the attributes contain, from the simplest on."""
+    found: list[list[Space]] = []
+    for place in range(3):
+        schemes = [
+            CONTAINED[space.scheme][place] if place < len(CONTAINED[space.scheme]) else space.scheme for space in spaces
+        ]
+        if schemes == [space.scheme for space in spaces]:
+            continue
+        try:
+            found.append(
+                [
+                    space if scheme == space.scheme else Space(space.quasi, scheme)
+                    for space, scheme in zip(spaces, schemes, strict=True)
+                ]
+            )
+        except SpecError:  # an order that tears nodes apart
+            continue
+    return found
+
+
+def fitted(space: Space, labels: Longs) -> Any:
+    """Return the finest state of a space in which leaves with the same label are merged."""
+    walk = space.walk
+    if isinstance(walk, Levels):
+        occurring = space.quasi.rows > 0
+        of = labels[occurring].tolist()
+        for level in walk.levels:
+            if len({*zip(of, space.recode(level).blocks[occurring].tolist(), strict=True)}) == len({*of}):
+                return level
+        return walk.coarsest
+    state: list[Blocks] = []
+    below: list[set[int]] = []
+    for branch in walk.branches:
+        marks = [{int(labels[child])} if child >= 0 else below[~child] for child in branch.children]
+        below.append({*chain.from_iterable(marks)})
+        state.append(_united(branch.rule, marks))
+    return completed(walk, state)
+
+
+def _united(rule: Rule, marks: list[set[int]]) -> Blocks:
+    """Return the finest blocks of children by a rule such that those which share a mark are together."""
+    size, met = len(marks), dict[int, int]()
+    if rule is NEVER:
+        return tuple(range(size))
+    blocks = list(range(size))
+    for child, of in enumerate(marks):
+        for mark in of:
+            before = met.setdefault(mark, child)
+            if rule is RUNS:
+                blocks[before + 1 : child + 1] = [-1] * (child - before)
+            elif before < child:
+                one, other = blocks[before], blocks[child]
+                blocks = [one if block == other else block for block in blocks]
+    if rule is CUT:
+        return tuple(range(size)) if len({*blocks}) == size else (0,) * size
+    if rule is RUNS:
+        blocks = list(accumulate(block >= 0 for block in blocks))
+    return renumbered(blocks)

@@ -1,0 +1,272 @@
+"""Walks over recodings: one attribute is improved after the other, at a price for each row that is suppressed.
+
+With the recodings of all others given, the best one of an attribute is a shortest path over its blocks (`lines`), for
+any price. A price is what keeps a walk within the limit: without one, a row that loses much already is cheap to
+suppress, and walks end where far too many are. To *settle*, improve all at a price; while too many rows are suppressed,
+double it and go on; then, attribute by attribute, look for the price at which the limit just holds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ringfence.arrays import Floats, Longs
+from ringfence.census.census import Census
+from ringfence.judging.block_losses import BlockLoss
+from ringfence.kernels.recode.class_rules import NUMBER, Watched
+from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
+from ringfence.search.recode.contexts import Terms
+from ringfence.search.recode.lines import LevelLine, Line, RunLines, labels_of, line_for
+from ringfence.search.recode.partitions import Partitions, renumbered
+from ringfence.search.recode.spaces import Levels, Space
+
+HIGHEST = 1e7
+"""A price at which nothing is suppressed that need not be."""
+
+HALVINGS = 14
+"""How often the range of prices is halved in which the limit just holds."""
+
+SAME = 1e-9
+"""Losses that differ by less than this share of a row, for each row, are equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What walks go over: the tuples of a census and the recodings of its attributes, and what is asked of them."""
+
+    census: Census
+    spaces: Sequence[Space]
+    losses: Sequence[BlockLoss]
+    terms: Terms
+    watched: Watched
+
+
+@dataclass(frozen=True, eq=False)
+class Spot:
+    """Where a walk is: labels, losses and level by attribute, what follows from them by tuple, its loss and what it
+    suppresses."""
+
+    labels: tuple[Longs, ...]
+    losses: tuple[Floats, ...]
+    levels: tuple[int, ...]
+    keys: Longs
+    total: Floats
+    loss: float
+    gone: float
+
+
+class Walker:
+    """One walk: where it is, and how it goes on.
+
+    `found` is the best place so far that keeps the limit, if it is better than the `bar`.
+    """
+
+    def __init__(self, ground: Ground, seed: int, go_on: Callable[[int], bool]) -> None:
+        self.ground, self.draw, self._go_on = ground, Random(seed), go_on
+        self.watched = ground.watched
+        self.spaces, self.rows, self.limit = ground.spaces, ground.census.rows, ground.terms.limit
+        self.attributes = [a for a, space in enumerate(self.spaces) if space.quasi.occurring > 1] or [0]
+        codes = np.ascontiguousarray(ground.census.codes.T, np.int32)
+        self._codes, self._weights = list(codes), ground.census.weights.astype(np.int64)
+        self._room: Room = room_for(len(self._weights))
+        self._makers = [line_for(*parts) for parts in zip(self.spaces, ground.losses, self._codes, strict=True)]
+        self._every = np.arange(len(self._weights), dtype=np.int32)
+        self._fixed: dict[int, Line] = {}
+        numbers = np.random.default_rng(2008)
+        whole = np.iinfo(np.int64)
+        # Keys add up by attribute. Two that agree by chance, one in 10^19, mislead a walk; answers are judged anew.
+        self._marks = [numbers.integers(whole.min, whole.max, len(loss.tally)) for loss in ground.losses]
+        self.found: tuple[float, tuple[Longs, ...], tuple[int, ...]] | None = None
+        self.bar = np.inf
+        self.price = 1.0
+
+    # Where it is
+
+    def go_to(self, states: Sequence[Any]) -> None:
+        """Go to some states of the spaces."""
+        self.labels: list[Longs] = []
+        self.losses: list[Floats] = []
+        self.levels: list[int] = []
+        for a, state in enumerate(states):
+            labels, losses, level = self._partition(a, state)
+            self.labels.append(labels)
+            self.losses.append(losses)
+            self.levels.append(level)
+        self.keys = np.zeros(len(self._weights), np.int64)
+        self.total = np.full(len(self._weights), 1.0 if self.watched.cost == NUMBER else 0.0)
+        for a, codes in enumerate(self._codes):
+            self.keys += self._marks[a][self.labels[a]][codes]
+            self.total += self.losses[a][codes]
+        self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Work out what the place costs and suppresses: an attribute with one value in all contexts changes nothing."""
+        leaves = len(self._marks[0])
+        size = contexts_of(self.keys, self._codes[0], np.zeros(leaves, np.int64), self._room)
+        nothing = np.zeros(leaves)
+        entries, base = entries_of(
+            size, self._every, self._codes[0], np.zeros(leaves, np.int64), self._weights, self.total, nothing, nothing,
+            self._room,
+        )  # fmt: skip
+        sums = np.zeros((1, 3))
+        node_sums(entries, self._room, self.watched, np.zeros((1, 1), np.int64), sums)
+        self.loss, self.gone = base + float(sums[0, 0]), float(sums[0, 1])
+
+    def put(self, a: int, labels: Longs, losses: Floats, level: int) -> None:
+        """Change the partition of an attribute, whatever that costs."""
+        by_key = self._marks[a][labels] - self._marks[a][self.labels[a]]
+        shift(self._codes[a], self.keys, by_key, self.total, losses - self.losses[a])
+        self.labels[a], self.losses[a], self.levels[a] = labels, losses, level
+
+    def put_state(self, a: int, state: Any) -> None:
+        """Change the partition of an attribute to a state of its space."""
+        self.put(a, *self._partition(a, state))
+        self._evaluate()
+
+    def _partition(self, a: int, state: Any) -> tuple[Longs, Floats, int]:
+        space, terms, maker = self.spaces[a], self.ground.terms, self._makers[a]
+        if isinstance(maker, LevelLine):
+            return maker.at(state)
+        assert isinstance(space.walk, Partitions), "all others are partitions"
+        losses = np.zeros(space.quasi.hierarchy.leaves)
+        if terms.losses:
+            losses = terms.losses[a](space.quasi, space.recode(state)) / terms.full
+        return labels_of(space, space.walk.blocks(state)), losses, -1
+
+    def state(self, a: int) -> Any:
+        """Return the state of an attribute's space that it is in."""
+        return state_of(self.spaces[a], self.labels[a], self.levels[a])
+
+    def spot(self) -> Spot:
+        """Return where it is, to come back to."""
+        return Spot(
+            tuple(self.labels), tuple(self.losses), tuple(self.levels), self.keys.copy(), self.total.copy(), self.loss,
+            self.gone,
+        )  # fmt: skip
+
+    def back_to(self, spot: Spot) -> None:
+        """Go where it was."""
+        self.labels, self.losses, self.levels = list(spot.labels), list(spot.losses), list(spot.levels)
+        self.keys, self.total = spot.keys.copy(), spot.total.copy()
+        self.loss, self.gone = spot.loss, spot.gone
+
+    @property
+    def holds(self) -> bool:
+        """Whether no more is suppressed than may be, and not everything."""
+        return self.gone <= self.limit and self.gone < self.rows
+
+    def note(self) -> None:
+        """Keep the place if it is the best that holds."""
+        if self.holds and self.loss < self.bar - SAME * self.rows:
+            self.bar = self.loss
+            self.found = (self.loss, tuple(self.labels), tuple(self.levels))
+
+    # How it goes on
+
+    def _line(self, a: int) -> Line:
+        maker = self._makers[a]
+        if not isinstance(maker, RunLines):
+            return maker
+        if not maker.fixed:
+            return maker.make(self.labels[a], self.draw)
+        if a not in self._fixed:
+            self._fixed[a] = maker.make(self.labels[a], self.draw)
+        return self._fixed[a]
+
+    def _filled(self, a: int) -> tuple[Line, float]:
+        """Return a line of an attribute with the costs of its blocks, and what all other cells lose."""
+        line, codes = self._line(a), self._codes[a]
+        size = contexts_of(self.keys, codes, self._marks[a][self.labels[a]], self._room)
+        entries, base = entries_of(
+            size, line.placed, codes, line.place, self._weights, self.total, self.losses[a],
+            self.ground.losses[a].tally, self._room,
+        )  # fmt: skip
+        line.fill(entries, self._room, self.watched)
+        return line, base
+
+    def improve(self, a: int, price: float) -> bool:
+        """Replace the partition of an attribute by the best one at a price; return whether that is a gain."""
+        line, base = self._filled(a)
+        cost, gone = line.solve(price)
+        if not base + cost + price * gone < self.loss + price * self.gone - SAME * self.rows:
+            return False
+        self._take(a, line, base + cost, gone)
+        return True
+
+    def fill_up(self, a: int) -> bool:
+        """Replace the partition of an attribute by the best one known that keeps the limit; return whether that is a
+        gain."""
+        line, base = self._filled(a)
+        best, kept = np.inf, -1.0
+        low, high = 0.0, 0.0
+        while high < HIGHEST:
+            cost, gone = line.solve(high)
+            if gone <= self.limit:
+                best, kept = cost, high
+                break
+            low, high = high, max(1.0, 4 * high)
+        if kept < 0:
+            return False
+        for _ in range(HALVINGS if kept > 0 else 0):
+            middle = (low + high) / 2
+            cost, gone = line.solve(middle)
+            if gone <= self.limit:
+                high = middle
+                if cost < best:
+                    best, kept = cost, middle
+            else:
+                low = middle
+            if high - low < 1e-3 * high:
+                break
+        if self.gone <= self.limit and base + best >= self.loss - SAME * self.rows:
+            return False
+        cost, gone = line.solve(kept)
+        self._take(a, line, base + cost, gone)
+        return True
+
+    def _take(self, a: int, line: Line, loss: float, gone: float) -> None:
+        self.put(a, *line.partition())
+        self.loss, self.gone = loss, gone
+        self.note()
+
+    def descend(self, order: Sequence[int], step: Callable[[int], bool]) -> None:
+        """Improve attributes in turn until none gains."""
+        idle, turn = 0, 0
+        while idle < len(order) and self._go_on(1):
+            gained = step(order[turn % len(order)])
+            idle, turn = (1 if gained else idle + 1), turn + 1
+
+    def descend_at(self, price: float, order: Sequence[int]) -> None:
+        """Improve attributes in turn at a price."""
+        self.descend(order, lambda a: self.improve(a, price))
+
+    def settle(self, price: float, order: Sequence[int]) -> None:
+        """Descend at a price, raise it until the limit holds, then use the room that is left."""
+        self.descend_at(price, order)
+        while self.gone > self.limit and price < HIGHEST and self._go_on(0):
+            price = max(2 * price, 0.05)
+            self.descend_at(price, order)
+        self.price = price
+        self.descend(order, self.fill_up)
+
+
+def state_of(space: Space, labels: Longs, level: int = -1) -> Any:
+    """Return the state of a space in which leaves with the same label are merged."""
+    if isinstance(space.walk, Levels):
+        return level
+    alike: list[bool] = []
+    firsts: list[int] = []
+    state = []
+    for branch in space.walk.branches:
+        marks = []
+        for place, child in enumerate(branch.children):
+            first = child if child >= 0 else firsts[~child]
+            one = child >= 0 or alike[~child]
+            marks.append(int(labels[first]) if one else -1 - place)
+        firsts.append(branch.children[0] if branch.children[0] >= 0 else firsts[~branch.children[0]])
+        alike.append(marks[0] >= 0 and len({*marks}) == 1)
+        state.append(renumbered(marks))
+    return tuple(state)

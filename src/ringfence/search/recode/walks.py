@@ -1,0 +1,222 @@
+"""Good recodings under any loss and any promise, found fast: walks that settle, are kicked, and settle again.
+
+A walk settles (`walker`) from the coarsest recoding, from the finest and from those that are given. From the best of
+these it goes on: one attribute is changed, or two; the others adapt to that; then all settle, at a price near the one
+before. What is no worse is gone on from, now and then what is a little worse; a walk that is stuck goes back to the
+best. Two walks go side by side, in two threads, and are compared after some kicks: that does not depend on threads.
+(Lourenço, Martin and Stützle, "Iterated local search", in Handbook of Metaheuristics, 2003.)
+
+What walks find is judged exactly before it is an answer. Where that refuses it, by t-closeness among what is left,
+walks go on with a stricter t.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from ringfence.arrays import Longs
+from ringfence.census.census import Census
+from ringfence.census.classes import Roller
+from ringfence.judging.metrics import Metric
+from ringfence.search.progress import Watch
+from ringfence.search.recode.answers import Answers, Later
+from ringfence.search.recode.contexts import Terms
+from ringfence.search.recode.kicks import kicked
+from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.walker import SAME, Ground, Spot, Walker, state_of
+from ringfence.search.recode.watching import tightened
+
+SEEDS = (2008, 2010)
+"""Of the draws of the walks."""
+
+AT_ONCE = 4
+"""So many kicks does a walk take before both are compared."""
+
+FROM_COARSEST, FROM_FINEST = 1.0, 0.25
+"""The prices to settle at first, in units of what a suppressed row costs."""
+
+PRICES = (0.1, 0.25, 0.5, 1.0, 1.0, 2.0, 4.0)
+"""Times the price of before, after a kick."""
+
+LOW_PRICES = (0.03, 0.1, 0.3)
+"""Times the price of before, where that is the kick."""
+
+WITHOUT_KICK, BOTH = 0.12, 0.3
+"""How often a walk only settles at a low price, and how often two attributes are kicked."""
+
+WORSE, SELDOM = 0.02, 0.1
+"""So much worse may a place be that is gone on from, and how often."""
+
+STUCK = 60
+"""After so many kicks without gain, a walk goes back to the best."""
+
+FEW = 12
+"""So many kicks without gain are taken in a scheme that another one contains."""
+
+PATIENCE = 64
+"""A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
+
+TIGHTER = 0.97
+"""What t is multiplied by where an answer was refused."""
+
+
+@dataclass
+class _Way:
+    """A walker, where it goes on from, and the price there; `first` is the price it settled at first."""
+
+    walker: Walker
+    spot: Spot
+    price: float
+    first: float
+    idle: int = 0
+
+
+class Walks(Answers):
+    """Answers by walks."""
+
+    def __init__(
+        self,
+        census: Census,
+        spaces: Sequence[Space],
+        roller: Roller,
+        metric: Metric,
+        terms: Terms,
+        watch: Watch,
+        ground: Ground,
+    ) -> None:
+        super().__init__(census, spaces, roller, metric, terms, watch)
+        self._walkers = [Walker(ground, seed, self.go_on) for seed in SEEDS]
+        self._ways: list[_Way] = []
+        self._weights = [space.quasi.occurring**0.5 for space in spaces]
+
+    def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:
+        """Settle from some starts, those which were given first; then kick until that gains nothing more.
+
+        That is said after idle kicks, four times as many with each attribute more.
+        """
+        coarsest = [space.state(space.coarsest) for space in self.spaces]
+        finest = [space.state(space.finest) for space in self.spaces]
+        self.consider(coarsest)
+        self.consider(finest)
+        with ThreadPoolExecutor(len(SEEDS)) as threads:
+            settled = self._from_each([(coarsest, FROM_COARSEST), (finest, FROM_FINEST)], threads)
+            given = [*starts, *later()]
+            for start in given:
+                self.consider(start)
+            settled += self._from_each([(list(start), FROM_COARSEST) for start in given], threads)
+            spot, price = min(settled, key=lambda each: self._rank(each[0]))
+            self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
+            self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
+            while self.idle < most and not (self.proven or self.watch.expired()):
+                self.kick(threads.map)
+
+    def _from_each(
+        self, starts: list[tuple[list[Any], float]], threads: ThreadPoolExecutor
+    ) -> list[tuple[Spot, float]]:
+        """Settle from some starts, each at a price, those with odd numbers beside the others; judge what is found."""
+        halves = list(threads.map(self._settled, self._walkers, [starts[::2], starts[1::2]]))
+        self._judge_found()
+        return [end for half in halves for end in half]
+
+    def settled_from(self, states: Sequence[Any]) -> tuple[Longs, ...] | None:
+        """Settle from one start, and go on from there; return the labels of the best place that keeps the limit, if
+        there is one."""
+        walker = self._walkers[0]
+        spot, price = self._settled(walker, [(list(states), FROM_COARSEST)])[0]
+        way = _Way(walker, spot, price, price)
+        while way.idle < FEW and not self.watch.expired():
+            self._step(way)
+        return None if walker.found is None else walker.found[1]
+
+    def _settled(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
+        """Settle from some starts, each at a price; return where that ends."""
+        ends = []
+        for states, price in tasks:
+            walker.go_to(states)
+            walker.note()
+            order = list(walker.attributes)
+            walker.draw.shuffle(order)
+            walker.settle(price, order)
+            ends.append((walker.spot(), walker.price))
+        return ends
+
+    def _rank(self, spot: Spot) -> tuple[bool, float]:
+        """Return what tells better places from worse ones."""
+        return spot.gone > self.terms.limit, spot.loss
+
+    def kick(self, each: Callable[..., Iterable[Any]]) -> None:
+        """Let both walks take some steps, `each` of them at the same time or not, and judge what they found.
+
+        A step changes its own walk only, and what was found is taken in order: it does not depend on threads.
+        """
+        if not self._ways:
+            return
+        list(each(self._steps, self._ways))
+        self.idle = 0 if self._judge_found() else self.idle + AT_ONCE * len(self._ways)
+
+    def _judge_found(self) -> bool:
+        """Judge what walks found, the cheapest first; return whether there is a new best answer."""
+        before = self.target
+        found = [(walker.found, walker) for walker in self._walkers if walker.found is not None]
+        for (_, labels, levels), walker in sorted(found, key=lambda each: each[0][0]):
+            parts = zip(self.spaces, labels, levels, strict=True)
+            if not self.consider([state_of(space, part, level) for space, part, level in parts]):
+                walker.watched, walker.bar = tightened(walker.watched, TIGHTER), inf
+            walker.found = None
+        best = min(walker.bar for walker in self._walkers)
+        for walker in self._walkers:
+            walker.bar = best
+        return self.target < before
+
+    def _steps(self, way: _Way) -> None:
+        for _ in range(AT_ONCE):
+            if self.watch.expired():
+                return
+            self._step(way)
+
+    def _step(self, way: _Way) -> None:
+        """Change one attribute, or two; improve all but the first, then all; go on from there if it is no worse.
+
+        What has more values is changed more often: there are more ways to be stuck in it.
+        """
+        walker = way.walker
+        draw, attributes = walker.draw, walker.attributes
+        walker.back_to(way.spot)
+        if draw.random() < WITHOUT_KICK:
+            walker.settle(way.price * draw.choice(LOW_PRICES), draw.sample(attributes, len(attributes)))
+        else:
+            price, weights = way.price * draw.choice(PRICES), [self._weights[a] for a in attributes]
+            first = draw.choices(attributes, weights)[0]
+            for a in [first, *(draw.choices(attributes, weights) if draw.random() < BOTH else [])]:
+                walker.put_state(a, kicked(self.spaces[a], walker.state(a), draw))
+            others = [a for a in attributes if a != first]
+            draw.shuffle(others)
+            walker.descend_at(price, others)
+            walker.settle(price, [first, *others])
+        if walker.holds:
+            way.price = min(4 * way.first, max(way.first / 4, 0.8 * way.price + 0.2 * walker.price))
+        worse = WORSE if draw.random() < SELDOM else 0.0
+        allowed = way.spot.loss + worse * abs(way.spot.loss) + SAME * walker.rows
+        before = (way.spot.gone > walker.limit, way.spot.loss)
+        if (not walker.holds, walker.loss) <= (before[0], allowed):
+            way.idle = 0 if (not walker.holds, walker.loss + SAME * walker.rows) < before else way.idle + 1
+            way.spot = walker.spot()
+        else:
+            way.idle += 1
+        if way.idle > STUCK and self.best is not None:
+            walker.go_to([space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)])
+            way.spot, way.idle = walker.spot(), 0
+
+    def refine(self) -> None:
+        """Split what can be split at no cost, if there is time: of equals, walks took what merges less anyway."""
+        if not self.watch.expired():
+            super().refine()
+
+    def best_of(self, attribute: int, states: Sequence[Any]) -> Any:
+        """Return the best partition of an attribute known, given those of the others."""
+        walker = self._walkers[0]
+        walker.go_to(states)
+        walker.fill_up(attribute)
+        return walker.state(attribute)

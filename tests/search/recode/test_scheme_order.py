@@ -1,0 +1,141 @@
+"""A freer scheme is never worse: for any loss, promise, limit, boundary and weight, proven or not."""
+
+from math import inf
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.data import adult_attributes, count, data_folder, write_adult
+from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.methods import decide
+from ringfence.search.progress import Watch
+from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.starts import CONTAINED, fitted
+from ringfence.search.recode.walker import state_of
+from ringfence.spec import Spec
+from tests.search.recode.test_walker import LOSSES, PROMISES, states_of
+from tests.tables import count as count_table
+from tests.tables import scheme_cases, with_parts
+
+
+class Hasty(Watch):
+    """Says that the time is up after so many nodes."""
+
+    def __init__(self, patience: int) -> None:
+        super().__init__()
+        self.patience = patience
+
+    def expired(self) -> bool:
+        return self.nodes > self.patience
+
+
+def cost_of(census: Any, spec: Spec, scheme: Any, watch: Watch) -> float | None:
+    """What a scheme's answer costs, infinite if there is none; None where it does not suit the order."""
+    asked = with_parts(spec, method={**spec.method.model_dump(exclude_unset=True), "scheme": scheme})
+    try:
+        found = decide(census, asked, watch).search
+    except Unsatisfiable:
+        return inf
+    except SpecError:
+        return None
+    assert found is not None
+    return found.cost
+
+
+@given(
+    case=scheme_cases(sensitive=1, most=(5, 4, 3)), loss=st.sampled_from(LOSSES), promise=st.sampled_from(PROMISES),
+    k=st.integers(1, 4), suppression=st.sampled_from([0.0, 0.3, 1.0]), patience=st.sampled_from([3, 40, 10**9]),
+)  # fmt: skip
+def test_no_scheme_is_worse_than_one_that_it_contains(
+    case: Any, loss: str, promise: dict[str, Any], k: int, suppression: float, patience: int
+) -> None:
+    method = {"metric": loss, "suppression": suppression} | ({"target": "s0"} if loss == "ce" else {})
+    quasi = {name: part for name, part in case.spec.attributes.items() if name.startswith("q")}
+    roles = {
+        name: {**part.model_dump(by_alias=True, exclude_unset=True), "hierarchy": part.hierarchy or "flat"}
+        for name, part in case.spec.attributes.items()
+    }
+    for name in set(roles) - set(quasi):
+        roles[name].pop("hierarchy")
+    for name in quasi:  # each scheme is to contain the level recodings, so the order is that of the hierarchy
+        roles[name].pop("order", None)
+    spec = with_parts(case.spec, attributes=roles, privacy={"k": k, **promise}, method=method)
+    census = count_table(case.table, spec)
+    costs = {
+        scheme: cost_of(census, spec, scheme, Watch() if scheme == "level" else Hasty(patience)) for scheme in CONTAINED
+    }
+    for scheme, cost in costs.items():
+        for other in ("level", *(CONTAINED[scheme] if patience == 10**9 else ())):
+            least = costs[other]
+            assert cost is None or least is None or cost <= least * (1 + 1e-9) + 1e-9, (scheme, other)
+
+
+@given(case=scheme_cases(most=(6, 4)), data=st.data())
+def test_what_is_fitted_is_of_the_space_and_splits_nothing(case: Any, data: st.DataObject) -> None:
+    census = count_table(case.table, case.spec)
+    for quasi in census.quasi:
+        for scheme in CONTAINED:
+            try:
+                space = Space(quasi, scheme)
+            except SpecError:
+                continue
+            occurring = np.flatnonzero(quasi.rows > 0)
+            labels = np.zeros(quasi.hierarchy.leaves, np.int64)
+            free = Space(quasi, "set")
+            state = data.draw(st.sampled_from(states_of(free)))
+            for block in free.walk.blocks(state):  # type: ignore[union-attr]
+                labels[block] = min(block)
+            found = fitted(space, labels)
+            assert found in states_of(space)
+            merged = space.recode(found).blocks
+            assert all(
+                merged[one] == merged[other]
+                for one in occurring
+                for other in occurring
+                if labels[one] == labels[other] and quasi.hierarchy.ceilings[one] == quasi.hierarchy.ceilings[other]
+            )
+            if scheme == "set":
+                assert found == state == state_of(space, labels)
+
+
+@pytest.mark.skipif(data_folder() is None, reason="the real data is not at hand (RINGFENCE_DATA)")
+@pytest.mark.parametrize(("suppression", "loss"), [(0.02, "glm"), (0.0, "glm"), (0.02, "ntil")])
+def test_the_order_of_schemes_on_adult(suppression: float, loss: str, tmp_path: Any) -> None:
+    folder = data_folder()
+    assert folder is not None
+    path = write_adult(folder, tmp_path)
+    roles: dict[str, Any] = {
+        name: {**part, "hierarchy": {"file": str(tmp_path / f"{name}.csv")}} if "hierarchy" in part else part
+        for name, part in adult_attributes().items()
+    }
+    for name in ("native-country", "occupation", "workclass"):
+        roles[name] = {"role": "insensitive"}
+    spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": loss, "suppression": suppression})
+    census = count(path, spec)
+    costs = {scheme: cost_of(census, spec, scheme, Watch(1.0)) or 0.0 for scheme in CONTAINED}
+    for scheme, simpler in CONTAINED.items():
+        for other in ("level", *simpler):
+            assert costs[scheme] <= costs[other] * (1 + 1e-9), (scheme, other, costs)
+    assert costs["ordered"] < 0.8 * costs["level"]
+
+
+def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
+    rng = np.random.default_rng(4)
+    table = pa.table({"day": [f"{v:04}" for v in rng.integers(0, 3000, 5000)], "sex": rng.choice(["f", "m"], 5000)})
+    attributes = {"day": {"role": "quasi", "hierarchy": {"fanout": 7}}, "sex": {"role": "quasi", "hierarchy": "flat"}}
+    for scheme in ("cut", "guided-set", "ordered", "set"):
+        method = {"metric": "glm", "suppression": 0.05, "scheme": scheme, "time_limit": 1.0}
+        spec = Spec(attributes=attributes, privacy={"k": 5}, method=method)
+        census = count_table(table, spec)
+        decide(census, spec, Watch(0.1))  # compiled
+        begun = process_time()
+        found = decide(census, spec, Watch(1.0)).search
+        assert process_time() - begun < 2 * (1.0 + 0.6)  # of two processors, whatever else the machine does
+        assert found is not None
+        assert found.by_levels is not None
+        assert found.cost < found.by_levels or scheme == "cut"
