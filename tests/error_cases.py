@@ -86,7 +86,9 @@ class ErrorCase:
                 Path(name).write_text(content, encoding="utf-8")
             for command in [self.before] if self.before else []:
                 assert _run(command)[0] == 0
-            return _run(self.command)
+            code, said = _run(self.command)
+            assert code == 0 or self.before or not Path("out").exists(), "a failed run left a folder behind"
+            return code, said
 
 
 def _run(command: str) -> tuple[int, str]:

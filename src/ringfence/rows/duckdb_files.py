@@ -174,7 +174,7 @@ def _refuse_other_kinds(file: Path, shown: str, data: Data) -> None:
     with file.open("rb") as content:
         wide = content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     if wide and data.encoding == Data().encoding:
-        raise DataError(f'{shown} is text in UTF-16: set data.encoding = "utf-16"')
+        raise DataError(f'{shown} is not valid UTF-8, but text in UTF-16: set data.encoding = "utf-16"')
 
 
 def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str]) -> None:

@@ -74,8 +74,10 @@ def _from_a_bucket(place: str, copy: Path) -> None:
     from pyarrow import fs
 
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")  # not Amazon's own
     bucket = fs.S3FileSystem(
         region=region or "us-east-1",
+        endpoint_override=endpoint,
         connect_timeout=WAIT,
         request_timeout=WAIT,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=2),

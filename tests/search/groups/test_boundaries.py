@@ -131,8 +131,8 @@ def test_an_explanation_says_which_boundary_is_to_blame() -> None:
     )
     explanation = explain_suppression(count(table, spec), k=2, least_values=[2])
     assert [(lost.labels, lost.rows, lost.lacks, lost.saved_by) for lost in explanation.lost] == [
-        ({"place": "hills", "sex": "m"}, 2, ("1 values of 'job', 2 needed",), ("place",)),
-        ({"place": "woods", "sex": "w"}, 1, ("1 rows, 2 needed", "1 values of 'job', 2 needed"), ("place",)),
+        ({"place": "hills", "sex": "m"}, 2, ("1 value of 'job', 2 needed",), ("place",)),
+        ({"place": "woods", "sex": "w"}, 1, ("1 row, 2 needed", "1 value of 'job', 2 needed"), ("place",)),
     ]
     assert explanation.sentences == (
         "3 of 8 rows have to be suppressed: within the boundaries, too few others may be published like them.",
@@ -141,6 +141,6 @@ def test_an_explanation_says_which_boundary_is_to_blame() -> None:
     )
     assert failure(explanation, 2, 1) == (
         "within the boundaries, 3 of 8 rows would have to be suppressed for k = 2, and at most 1 may be (the largest"
-        " group of them, place hills, sex m: 1 values of 'job', 2 needed);"
+        " group of them, place hills, sex m: 1 value of 'job', 2 needed);"
         " if 'place' were allowed one level more, 0 would"
     )

@@ -180,7 +180,7 @@ def _lost(
         nodes = [int(quasi.hierarchy.ceilings[census.codes[some, a]]) for a, quasi in enumerate(census.quasi)]
         lacks = [f"{some_rows(now.rows[group])}, {k} needed"] if now.rows[group] < k else []
         lacks += [
-            f"{count} {'people' if part.name == census.entity else f'values of {part.name!r}'}, {least} needed"
+            f"{_counted(int(count), None if part.name == census.entity else part.name)}, {least} needed"
             for part, count, least in zip(census.sensitive, now.values[group].tolist(), least_values, strict=True)
             if count < least
         ]
@@ -198,6 +198,12 @@ def _lost(
             )
         )
     return found
+
+
+def _counted(count: int, name: str | None) -> str:
+    """Return a number of people, or of values of an attribute, in words."""
+    one, many = ("person", "people") if name is None else (f"value of {name!r}", f"values of {name!r}")
+    return f"{count} {one if count == 1 else many}"
 
 
 def failure(explanation: Explanation, k: int, limit: int) -> str:
