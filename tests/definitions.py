@@ -11,7 +11,7 @@ from itertools import pairwise
 from math import isclose, log
 
 from ringfence.census.census import Census, Quasi, Sensitive
-from tests.tables import all_nodes, node_at, row_classes
+from tests.tables import all_nodes, node_at, place, row_classes
 
 Histogram = Counter[int]
 Nodes = tuple[int, ...]
@@ -239,11 +239,11 @@ def ntil_cell(quasi: Quasi, node: int) -> float:
 
 def width(quasi: Quasi, node: int) -> float:
     """How far apart the numbers are that a node covers, as a share of the whole range."""
-    numbers = [float(key) for key in quasi.keys if key is not None]  # type: ignore[arg-type]
+    numbers = [place(key) for key in quasi.keys if key is not None]
     covered = quasi.keys[quasi.hierarchy.first[node] : quasi.hierarchy.stop[node]]
-    inside = [float(key) for key in covered if key is not None]  # type: ignore[arg-type]
-    span = max(numbers, default=0.0) - min(numbers, default=0.0)
-    return (max(inside) - min(inside)) / span if inside and span else 0.0
+    inside = [place(key) for key in covered if key is not None]
+    span = max(numbers, default=Fraction(0)) - min(numbers, default=Fraction(0))
+    return float((max(inside) - min(inside)) / span) if inside and span else 0.0
 
 
 @dataclass(frozen=True)
@@ -261,6 +261,8 @@ def losses(k: int, target: int | None) -> dict[str, Loss]:
         "dm": dm,
         "aecs": aecs(k),
         "glm": cells(glm_cell),
+        "glm_nodes": cells(glm_cell),  # what levels publish are nodes
+        "detail": cells(glm_cell),
         "ncp": cells(ncp_cell),
         "gcp": cells(gcp_cell, weighted=False),
         "ntil": cells(ntil_cell, weighted=False),

@@ -4,12 +4,12 @@ Nothing here uses the package's kernels or searches. A group is a list of tuples
 """
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
 from ringfence.census.census import Census, Quasi
 from tests.clusterings import lowest_common
+from tests.tables import place
 
 Leaves = tuple[int, ...]
 
@@ -29,18 +29,19 @@ def cell_loss(quasi: Quasi, leaves: Sequence[int], representation: str) -> Fract
         covered = sorted(set(leaves))
     if not quasi.numeric:
         return Fraction(len(covered) - 1, max(1, tree.leaves - 1))
-    numbers = [Fraction(key) if isinstance(key, Decimal) else None for key in quasi.keys]
+    numbers = [None if key is None else place(key) for key in quasi.keys]
     all_numbers = [n for n, there in zip(numbers, occurs, strict=True) if n is not None and there]
     inside = [n for leaf in covered if occurs[leaf] and (n := numbers[leaf]) is not None]
     width = max(all_numbers, default=Fraction(0)) - min(all_numbers, default=Fraction(0))
     return (max(inside, default=Fraction(0)) - min(inside, default=Fraction(0))) / (width or 1)
 
 
-def group_loss(census: Census, tuples: Sequence[Leaves], representation: str) -> Fraction:
-    """What a row loses that is published with others."""
+def group_loss(census: Census, tuples: Sequence[Leaves], representation: str | Sequence[str]) -> Fraction:
+    """What a row loses that is published with others, all attributes in one representation or each in its own."""
+    shown = [representation] * len(census.quasi) if isinstance(representation, str) else representation
     weights = [Fraction(quasi.weight) for quasi in census.quasi]
     losses = [
-        weight * cell_loss(quasi, [leaves[a] for leaves in tuples], representation)
+        weight * cell_loss(quasi, [leaves[a] for leaves in tuples], shown[a])
         for a, (quasi, weight) in enumerate(zip(census.quasi, weights, strict=True))
     ]
     return sum(losses, Fraction(0)) / sum(weights)
@@ -58,7 +59,7 @@ def cheapest_cut(
     values: Sequence[tuple[int, ...]],
     k: int,
     least: Sequence[int],
-    representation: str,
+    representation: str | Sequence[str],
 ) -> Fraction | None:
     """The least that a line can lose, cut into groups of k rows with enough values; None if it cannot be."""
     found = []

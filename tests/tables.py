@@ -1,10 +1,13 @@
 """Small random tables and their specifications, and the plain-Python definitions that searches are tested against."""
 
+import datetime as dt
 import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from math import floor
 from typing import Any
 
@@ -42,6 +45,15 @@ def count(table: pa.Table, spec: Spec) -> Census:
     return take_census(counted, spec, ROWS)
 
 
+def place(key: Decimal | dt.date) -> Fraction:
+    """Where a number lies on its line, or a date, in days."""
+    if not isinstance(key, dt.date):
+        return Fraction(key)
+    clock = key.time() if isinstance(key, dt.datetime) else dt.time()
+    seconds = Fraction(clock.hour * 3600 + clock.minute * 60 + clock.second) + Fraction(clock.microsecond, 10**6)
+    return key.toordinal() + seconds / 86_400
+
+
 def random_tree(leaves: list[str], rng: random.Random, name: str) -> dict[str, Any]:
     """Return nested tables over some leaves: groups of one to three, one or two levels deep, not always balanced."""
     tree: dict[str, Any] = {}
@@ -66,28 +78,35 @@ def cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 14) -> Case:
     attributes: dict[str, Any] = {}
     for a in range(rng.randint(1, 3)):
         name, values = f"q{a}", [f"v{i}" for i in range(rng.randint(1, 5))]
-        kind = rng.choice(["tree", "flat", "intervals"])
-        if kind == "intervals":
+        kind = rng.choice(["tree", "flat", "intervals", "dates"])
+        if kind == "dates":
+            columns[name] = [dt.date(2019, 12, 28) + dt.timedelta(rng.choice([0, 1, 5, 70, 900])) for _ in range(rows)]
+            hierarchy: Any = rng.choice([{"dates": ["month"]}, {"dates": ["quarter", "decade"]}, "flat"])
+        elif kind == "intervals":
             columns[name] = [rng.randint(-6, 12) for _ in range(rows)]
-            hierarchy: Any = {"intervals": rng.choice([[2], [3, 6], [2.5, 5]]), "from": rng.choice([0, 1, -0.5])}
+            hierarchy = {"intervals": rng.choice([[2], [3, 6], [2.5, 5]]), "from": rng.choice([0, 1, -0.5])}
         else:
             columns[name] = [rng.choice(values) for _ in range(rows)]
             hierarchy = "flat" if kind == "flat" else {"tree": random_tree(values, rng, name)}
         if rng.random() < 0.2:
             columns[name][rng.randrange(rows)] = None
         attributes[name] = {"role": "quasi", "hierarchy": hierarchy, "weight": rng.choice([1, 1, 2.5])}
+        if kind == "dates" and hierarchy == "flat":  # the engine tells by the type of the column
+            attributes[name]["format"] = "iso"
         if kind == "tree" and rng.random() < 0.25:
             attributes[name]["boundary"] = [rng.choice(list(hierarchy["tree"]))]
     for s in range(sensitive):
         columns[f"s{s}"] = [rng.choice("xyz" if s else "abcd") for _ in range(rows)]
         attributes[f"s{s}"] = {"role": "sensitive", "order": list("abcdxyz")}
-    schema = pa.schema(
-        [
-            (name, pa.int64() if any(isinstance(v, int) for v in values) else pa.string())
-            for name, values in columns.items()
-        ]
-    )
-    return Case(pa.table(columns, schema), Spec(attributes=attributes))
+    return Case(_typed(columns), Spec(attributes=attributes))
+
+
+def _typed(columns: dict[str, list[Any]]) -> pa.Table:
+    """Columns of numbers, of dates, and of text, whatever is missing in them."""
+    types = {int: pa.int64(), dt.date: pa.date32()}
+    kinds = {name: {type(value) for value in values if value is not None} for name, values in columns.items()}
+    schema = pa.schema([(name, types.get(next(iter(kind), str), pa.string())) for name, kind in kinds.items()])
+    return pa.table(columns, schema)
 
 
 def with_parts(spec: Spec, **parts: Any) -> Spec:
@@ -149,14 +168,18 @@ def random_paths(leaves: list[str], rng: random.Random, above: tuple[str, ...] =
 
 
 def random_attribute(rng: random.Random, most: int) -> tuple[list[Any], dict[str, Any]]:
-    """Return up to `most` values and an attribute for them: trees with values that nobody has, flat ones, numbers; any
-    order; some with a boundary."""
-    kind = rng.choice(["tree", "tree", "tree", "flat", "numbers"])
+    """Return up to `most` values and an attribute for them: trees with values that nobody has, flat ones, numbers,
+    dates that may be listed; any order; some with a boundary."""
+    kind = rng.choice(["tree", "tree", "tree", "flat", "numbers", "dates"])
     size = max(rng.randint(1, most), rng.randint(1, most))
     attribute: dict[str, Any] = {"role": "quasi", "weight": rng.choice([1, 1, 2.5])}
     if kind == "numbers":
         attribute |= rng.choice([{"order": "numeric"}, {"hierarchy": {"intervals": [2, 6]}}, {"hierarchy": "flat"}])
         return rng.sample(range(1, 12), size), attribute
+    if kind == "dates":
+        attribute |= rng.choice([{"format": "iso"}, {"hierarchy": {"dates": ["month", "decade"]}}])
+        days = [dt.date(2019, 12, 28) + dt.timedelta(day) for day in rng.sample([0, 1, 5, 9, 70, 400, 900], size)]
+        return days, attribute | {"representation": "set"}
     numbered = kind == "tree" and rng.random() < 0.3
     names = list("1234567" if numbered else "abcdefg")[: size + rng.randint(0, 2)]
     rng.shuffle(names)
@@ -193,10 +216,4 @@ def scheme_cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 9, most
     for s in range(sensitive):
         columns[f"s{s}"] = [rng.choice("xyz" if s else "abcd") for _ in range(rows)]
         attributes[f"s{s}"] = {"role": "sensitive", "order": list("abcdxyz")}
-    schema = pa.schema(
-        [
-            (name, pa.int64() if any(isinstance(v, int) for v in values) else pa.string())
-            for name, values in columns.items()
-        ]
-    )
-    return Case(pa.table(columns, schema), Spec(attributes=attributes))
+    return Case(_typed(columns), Spec(attributes=attributes))

@@ -102,8 +102,14 @@ class Case:
         )
 
 
+def _format(column: Column) -> dict[str, Any]:
+    """What a specification says of text that is dates."""
+    formats = [*column.kind.formats]
+    return {"format": formats if len(formats) > 1 else formats[0]} if formats else {}
+
+
 def _texts(column: Column) -> list[str]:
-    if column.numeric:
+    if column.numeric or column.kind.formats:
         return ["" if value is None else str(value) for value in column.values]
     return [spelled(column.canonical(value)) for value in column.values]
 
@@ -138,10 +144,10 @@ def draw_case(seed: int) -> Case:
     for a in range(1 if method == "anatomy" else rng.choice([0, 1, 1, 2])):
         name = _name(rng, "s", a)
         columns[name] = draw_column(rng, rows, rng.choice(kinds), diverse=method in DIVERSE or rng.random() < 0.3)
-        attributes[name] = {"role": "sensitive"}
+        attributes[name] = {"role": "sensitive", **_format(columns[name])}
     for a in range(rng.choice([0, 0, 1, 2])):
         name = _name(rng, "c", a)
-        columns[name] = draw_column(rng, rows, rng.choice(kinds))
+        columns[name] = draw_column(rng, rows, rng.choice([kind for kind in kinds if not kind.formats]))
         attributes[name] = {"role": "insensitive"}
     data: dict[str, Any] = {}
     if rng.random() < 0.25:
@@ -201,7 +207,7 @@ def _with_people(
 def _quasi(rng: random.Random, column: Column, method: str, source: str) -> tuple[dict[str, Any], Column]:
     """Draw how a quasi-identifier is generalized, and say whether its text is numbers."""
     kind = column.kind
-    attribute: dict[str, Any] = {"role": "quasi"}
+    attribute: dict[str, Any] = {"role": "quasi", **_format(column)}
     hierarchy = _hierarchy(rng, column, source)
     if method not in WITHOUT_HIERARCHY or rng.random() < 0.5:
         attribute["hierarchy"] = hierarchy
@@ -209,11 +215,15 @@ def _quasi(rng: random.Random, column: Column, method: str, source: str) -> tupl
     intervals = isinstance(hierarchy, dict) and "intervals" in hierarchy and "hierarchy" in attribute
     values = sorted({spelled(meaning) for meaning in column.meanings()} - {""})
     of_numbers = family == NUMBER or (kind.name == "numbers as text" and "hierarchy" not in attribute)
-    if of_numbers and rng.random() < 0.5:
+    of_dates = family == MOMENT and (source != "csv" or kind.formats)
+    if (of_numbers and rng.random() < 0.5) or (of_dates and rng.random() < 0.2):
         attribute["order"] = "numeric"
     elif family == TEXT and rng.random() < 0.3 and not intervals:
         rng.shuffle(values)
         attribute["order"] = rng.choice(["lexical", values])
+    if rng.random() < 0.3:
+        shown = ["set", "range"] if "order" in attribute or intervals or of_dates else ["set"]
+        attribute["representation"] = rng.choice([*shown, *(["hierarchy"] if "hierarchy" in attribute else [])])
     if rng.random() < 0.1:
         attribute["weight"] = rng.choice([0.5, 2, 3])
     if isinstance(hierarchy, dict) and "tree" in hierarchy and "hierarchy" in attribute and rng.random() < 0.2:
@@ -246,7 +256,7 @@ def _hierarchy(rng: random.Random, column: Column, source: str) -> Any:
         choices += [{"mask": rng.choice(["right", "left"])}] * (4 if kind.name == "codes" else 1)
     if kind.name in ("int", "small int") and source in FRAMES:
         choices.append({"mask": "right"})
-    if kind.exact_days and source != "csv":
+    if kind.exact_days and (source != "csv" or kind.formats):
         parts = [part for part in ("month", "quarter", "year", "decade") if rng.random() < 0.6] or ["year"]
         choices += [{"dates": parts}] * 4
     if kind.family in (BOOL, BYTES):

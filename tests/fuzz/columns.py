@@ -31,6 +31,8 @@ class Kind:
     """How pandas is made to hold it, where that is not what Arrow makes of it."""
     exact_days: bool = False
     """Whether every value is a whole day, so that hierarchies of dates fit."""
+    formats: tuple[str, ...] = ()
+    """How its text is dates, where it is."""
     duckdb: bool = True
     """Whether DuckDB gives it back as it was (its moments with a zone are in the session's)."""
 
@@ -177,6 +179,30 @@ KINDS: dict[str, Kind] = {
         ),
         Kind("zoned", MOMENT, pa.timestamp("us", "Europe/Berlin"), ZONED, (None,), duckdb=False),
         Kind(
+            "dates as text",
+            MOMENT,
+            pa.string(),
+            ("01.02.2020", "1.2.2020", "29.02.2024", "31.12.1999", "1.1.2000", "01.01.2000", "15.07.1969"),
+            (None, "", "31.12.0999"),
+            exact_days=True,
+            formats=("%d.%m.%Y",),
+        ),
+        Kind(
+            "moments as text",
+            MOMENT,
+            pa.large_string(),
+            (
+                "2/3/2024 07:30",
+                "02/03/2024 07:30",
+                "2/3/2024 00:00",
+                "12/31/1999 23:59",
+                "2024-02-03",
+                "2024-02-03T07:30:00",
+            ),
+            (None, "1/1/2000 12:00"),
+            formats=("%m/%d/%Y %H:%M", "iso"),
+        ),
+        Kind(
             "time",
             TIME,
             pa.time64("us"),
@@ -256,9 +282,14 @@ def _as_number(cell: Any, kind: Kind) -> Any:
     return _number(repr(float(number))) if kind.floating else number
 
 
-def _as_moment(cell: Any, kind: Kind) -> Any:  # noqa: ARG001
+def _as_moment(cell: Any, kind: Kind) -> Any:
     """Return the time that the clock of its zone shows; a day is its midnight."""
     if isinstance(cell, str):
+        for form in kind.formats:
+            try:
+                return dt.datetime.strptime(cell, form)
+            except ValueError:
+                continue
         try:
             cell = dt.datetime.fromisoformat(cell)
         except ValueError:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from .cases import ENTITY, IDENTIFIER, TRACE, Case
+from .columns import MOMENT
 from .labels import Reader, set_members
 
 TOLERANCE = 1e-9
@@ -47,6 +48,7 @@ def judge(case: Case, published: Rows, stated: Stated, second: Rows | None = Non
     """
     _columns(case, published)
     _one_look(case, published)
+    _unlisted(case, published)
     origins = trace(case, published, stated)
     _totals(case, published, stated)
     if case.method == "anatomy":
@@ -84,6 +86,19 @@ def _one_look(case: Case, published: Rows) -> None:
                 seen = looks.setdefault(_label_meaning(case, name, row[name]), look(row[name]))
                 if seen != look(row[name]):
                     raise Wrong(f"{name}: one value is published as {seen!r} and as {look(row[name])!r}")
+
+
+def _unlisted(case: Case, published: Rows) -> None:
+    """No exact dates are listed, unless it was asked for of their attribute."""
+    for name in case.of_role("quasi"):
+        kind, attribute = case.columns[name].kind, case.attributes[name]
+        told = kind.family == MOMENT and (case.source != "csv" or kind.formats or "dates" in str(attribute))
+        if not told or attribute.get("representation") == "set" or "set" in attribute.get("scheme", ""):
+            continue
+        for row in published:
+            members = set_members(row[name]) if isinstance(row[name], str) else None
+            if members is not None and sum(text != "null" for text, _ in members) > 1:
+                raise Wrong(f"{name}: dates are listed: {row[name]}")
 
 
 def _label_meaning(case: Case, name: str, cell: Any) -> Any:

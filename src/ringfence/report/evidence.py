@@ -72,7 +72,7 @@ def uniformities(released: Published) -> list[Uniformity]:
 
 
 def attribute_losses(released: Published) -> dict[str, float]:
-    """Return the general loss (glm) of each attribute; the cells of suppressed rows cost 1."""
+    """Return the detail lost of each attribute; the cells of suppressed rows cost 1."""
     census, dropped = released.census, released.census.rows - released.rows
     return {
         quasi.name: (float(released.weights @ loss[shown.value]) + dropped) / census.rows

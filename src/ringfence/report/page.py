@@ -228,7 +228,7 @@ def render(
         fate=_fate(plan, spec),
         explanation=_explanation(census, plan, spec),
         metrics=[(name, value, METRICS[name].meaning) for name, value in metrics.items() if name not in COUNTS],
-        glm=metrics["glm"],
+        detail=metrics["detail"],
         limit=min(spec.row_limit(census.rows), census.rows),
         method=spec.method.traits.line,
         metric=METRICS[spec.method.minimized].line,

@@ -8,7 +8,7 @@ import numpy as np
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.census.census import Census, Sensitive
 from ringfence.census.covers import Covers, Shown
-from ringfence.judging.losses import general_loss
+from ringfence.judging.losses import detail_loss
 from ringfence.kernels.secret import new_stream, secret_key
 from ringfence.plans.group import COMBINATION, GROUP, ROWS, GroupPlan
 from ringfence.plans.recode import ColumnPlan, GlobalPlan
@@ -34,7 +34,7 @@ class Published:
     """What a plan makes of a census, in entries of rows that are published alike.
 
     Entry e has `weights[e]` rows and shows `shown[a].value[e]` in attribute a; where it is
-    `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the general loss of each value
+    `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the detail lost of each value
     that attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
     attributes that are published as they are, as far as the plan tells which rows have which value.
     """
@@ -106,7 +106,7 @@ def _grouped(census: Census, plan: GroupPlan) -> Published:
         census=census,
         weights=rows,
         shown=tuple(Shown(column.covers, column.value[group]) for column in columns),
-        losses=tuple(general_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
+        losses=tuple(detail_loss(quasi, part.covers) for quasi, part in zip(census.quasi, columns, strict=True)),
         masked=np.zeros(len(rows), np.bool_),
         recoded=False,
         beside=tuple(
@@ -140,7 +140,7 @@ def _recoded(census: Census, plan: GlobalPlan) -> Published:
             members=np.argsort(of, kind="stable").astype(np.int32),
             starts=np.concatenate([[0], np.cumsum(np.bincount(of))]),
         )
-        loss = general_loss(quasi, by_labels(quasi.hierarchy, column.labels))[firsts]
+        loss = detail_loss(quasi, by_labels(quasi.hierarchy, column.labels))[firsts]
         value = of[leaves]
         if masked.any():
             value = np.where(masked, len(covers), value)

@@ -41,7 +41,7 @@ from tests.search.recode.test_partitions import (
     tree_of,
     values_by,
 )
-from tests.tables import Case, limit_of, scheme_cases, with_parts
+from tests.tables import Case, limit_of, place, scheme_cases, with_parts
 
 # The cost of any choice, exactly, from the definitions
 
@@ -50,7 +50,7 @@ def cell_losses(quasi: Quasi, choice: Choice, name: str) -> list[Fraction]:
     """The loss of a cell of each leaf."""
     tree, rows = quasi.hierarchy, [int(count) for count in quasi.rows]
     occurring = [leaf for leaf, count in enumerate(rows) if count]
-    numbers = {leaf: Fraction(str(quasi.keys[leaf])) for leaf in occurring if quasi.keys[leaf] is not None}
+    numbers = {leaf: place(key) for leaf in occurring if (key := quasi.keys[leaf]) is not None}
 
     def loss(leaf: int) -> Fraction:
         covered = choice.covered[leaf]

@@ -26,7 +26,7 @@ from ringfence.spec import Spec
 from ringfence.values.builders import quoted
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.recoding import Recoding
-from tests.tables import Case, node_at, random_paths, scheme_cases
+from tests.tables import Case, node_at, place, random_paths, scheme_cases
 
 # Schemes: which partitions of the values that occur each allows, and how a partition is published.
 # Li and Li: Towards optimal k-anonymization, 2008, section 2. All set partitions are made, and filtered.
@@ -244,9 +244,11 @@ def label_of(quasi: Quasi, order: Order, block: frozenset[int]) -> str | None:
     if leaves_under(tree, node) == block:
         return tree.labels[node]
     numbers = [leaf for leaf in in_order(quasi, order) if tree.labels[leaf] is not None]
-    if quasi.numeric and block <= {*numbers} and side_by_side(block, numbers):
-        ends = sorted(map(Decimal, filter(None, names)))
-        return f"[{ends[0]}, {ends[-1]}]"
+    inside = block & {*numbers}
+    if quasi.numeric and len(inside) > 1 and side_by_side(inside, numbers):
+        ends = [tree.labels[leaf] for leaf in sorted(inside, key=lambda leaf: place(quasi.keys[leaf] or Decimal(0)))]
+        span = f"[{ends[0]}, {ends[-1]}]"
+        return span if inside == block else f"{{{span}, null}}"
     return (
         "{"
         + ", ".join("null" if name is None else '"null"' if name == "null" else quoted(name) for name in names)
