@@ -248,6 +248,20 @@ def test_demo_needs_nothing_and_its_files_can_be_used_again(tmp_path: Path, ring
     assert again["metrics"]["rows"] + again["metrics"]["suppressed"] == 200
 
 
+def test_the_demo_of_visits_drafts_its_own_specification(tmp_path: Path, ring: Ring) -> None:
+    shown = done(ring("demo", "--visits", "-o", tmp_path, "--rows", 300)).out
+    assert "300 sample visits" in shown
+    assert "The promise holds." in shown
+    assert 'entity = "patient"' in (tmp_path / "visits.toml").read_text(encoding="utf-8")
+    released = (tmp_path / "public/release.csv").read_text(encoding="utf-8")
+    assert "0471" not in released
+    assert released.splitlines()[0] == "sex,born,postcode,admitted,icd10,nights,cost"
+    original = ["--original", tmp_path / "visits.csv"]
+    judged = ring("audit", tmp_path / "public/release.csv", tmp_path / "visits.toml", *original)
+    assert judged.code == 0 or "at least 4 and at most 5" in judged.out  # whose rows are whose is known in the run only
+    assert ring("demo", "--visits", "--baskets", "-o", tmp_path).code == 2
+
+
 def test_methods_lists_what_there_is_to_choose_from(ring: Ring) -> None:
     shown, listed = done(ring("methods")).out, done(ring("methods", "--json")).json
     assert listed.keys() == {"methods", "schemes", "models", "judged", "attacks", "metrics"}

@@ -44,8 +44,9 @@ def section(title: str, text: str = SPECIFICATION) -> str:
 
 
 def quoted(text: str) -> set[str]:
-    """The words that stand in code, keys and values alike."""
-    return {word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"[\w-]+", code)}
+    """The words that stand in code, keys and values alike, and the marks that stand there in quotes."""
+    found = re.findall(r"`([^`\n]+)`", text)
+    return {word for code in found for word in (*re.findall(r"[\w-]+", code), *re.findall(r'"(\W)"', code))}
 
 
 def rows(text: str) -> dict[str, str]:

@@ -13,7 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ringfence.samples import BASKET_TREE, SALARY, baskets, baskets_spec, people, people_spec, write_people
+from ringfence.samples import (
+    BASKET_TREE,
+    GAPS,
+    SALARY,
+    baskets,
+    baskets_spec,
+    people,
+    people_spec,
+    visits,
+    write_people,
+    write_visits,
+)
 from ringfence.spec import Spec
 from ringfence.values.builders import Domain, read_domain, stated_hierarchy
 
@@ -256,3 +267,33 @@ def test_few_items_are_popular_and_some_go_together(receipts: pa.Table) -> None:
     assert lift("tortillas", "beer") > 1.5 * lift("tortillas", "milk")
     rare = [pair for pair in itertools.combinations(BASKET_TREE["Food"]["Dry goods"], 2) if popularity[pair[1]] < 40]
     assert any(sum({*pair} <= {*basket} for basket in together) in range(1, 5) for pair in rare)  # what 5^2 must mend
+
+
+# Visits
+
+
+def test_the_same_rows_and_seed_give_the_same_visits() -> None:
+    assert visits(200, 7).equals(visits(200, 7))
+    assert not visits(200, 7).equals(visits(200, 8))
+    assert visits(1).num_rows == 1
+
+
+def test_visits_are_those_of_patients() -> None:
+    frame = visits().to_pandas()
+    assert len(frame) == 6_000
+    assert frame["patient"].nunique() == 2_500
+    per_patient = frame.groupby("patient")
+    assert per_patient[["name", "sex", "born", "postcode"]].nunique().to_numpy().max() == 1
+    assert 1 < per_patient.size().median() < per_patient.size().max() <= 40
+    assert (frame["admitted"].dt.date > frame["born"]).all()
+    assert not frame[frame["sex"] == "m"]["icd10"].str.startswith("O").any()
+    assert frame["note"].str.contains(r"0471 \d\d").mean() > 0.1
+    assert 0 < frame["cost"].isna().mean() < 0.1
+
+
+def test_gaps_of_visits_are_spelled_in_three_ways(tmp_path: Path) -> None:
+    with write_visits(tmp_path, 1_000).open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    found = {row[name] for row in rows for name in ("postcode", "nights", "cost") if row[name] in GAPS}
+    assert found == {*GAPS}
+    assert len(rows) == 1_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import ibis
 
 from ringfence.draft.profile import Profile
-from ringfence.draft.roles import Guess
+from ringfence.draft.roles import FEW_VALUES, Guess
 from ringfence.draft.words import is_bare_key, meanings_of, tells_whose
 from ringfence.rows.engine import Engine
 
@@ -17,6 +17,7 @@ MOST_ROWS = 200
 """Nobody has more rows than this on average; a hospital or a year has."""
 
 FEWEST_PEOPLE = 20
+"""What is not called after people, and has fewer values, stands for something else."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ def whose_rows(
 
 def _may_be(profile: Profile, guess: Guess) -> bool:
     """Whether a column repeats, for enough people, and holds no gaps, measurements or notes."""
-    repeats = FEWEST_PEOPLE <= profile.distinct <= 0.95 * profile.rows and profile.rows <= MOST_ROWS * profile.distinct
+    is_told = _rank(profile.name) == 2
+    fewest, most = (FEW_VALUES, profile.rows - 1) if is_told else (FEWEST_PEOPLE, 0.95 * profile.rows)
+    repeats = fewest <= profile.distinct <= most and profile.rows <= MOST_ROWS * profile.distinct
     is_key = _rank(profile.name) > 0 or guess.role == "identifier"
     measured = profile.spread is not None and not profile.spread.whole
     return repeats and is_key and not profile.missing and not measured and profile.kind in ("text", "number")

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from ringfence.draft.words import meanings_of, words_of
-from ringfence.spec.tables import CodeSystem
+from ringfence.spec.tables import BETWEEN_THOUSANDS, CodeSystem
 from ringfence.values.codes import SYSTEMS, looks_like_group
 
 Counts: TypeAlias = Mapping[str, int]
@@ -102,7 +102,6 @@ class Marks:
 
 
 PLAIN_NUMBERS = Marks()
-BETWEEN_THOUSANDS = (".", ",", "'", "’", " ", "\u00a0", "\u202f")
 
 
 def number_marks(columns: Mapping[str, Counts], delimiter: str) -> tuple[Marks, list[str]]:
@@ -144,7 +143,7 @@ def _column_marks(counts: Counts, delimiter: str) -> Marks | None:
     by_thousands = next((each for each in fitting if each.decimal == "."), None)
     if by_decimal and by_thousands:  # 1,234 only
         return by_decimal if delimiter == ";" else by_thousands
-    return fitting[0]
+    return by_thousands or fitting[0]  # where there are no decimals, these are as usual
 
 
 def _form(decimal: str, thousands: str | None) -> re.Pattern[str]:
@@ -209,7 +208,7 @@ def _are_recent(days: Sequence[dt.date]) -> bool:
 
 def _reader(form: str) -> Callable[[str], dt.date]:
     if form == "iso":
-        return lambda value: dt.datetime.fromisoformat(value).date()
+        return lambda value: dt.datetime.fromisoformat(value if value[4:5] == "-" else "").date()
     return lambda value: dt.datetime.strptime(value, form).date()
 
 

@@ -45,8 +45,8 @@ MEANINGS = (
     _meaning("person", "identifier", "stands for one person or record", "category", 0, """
         person, patient, customer, client, user, member, employee, student, pupil, citizen, subject, participant,
         respondent, insured, donor, applicant, record, row, case, kunde, kunden, patienten, personen, mitarbeiter,
-        mitglied, schueler, salarie, etudiant, paciente, cliente, empleado, estudiante, paziente, dipendente, studente,
-        klant, medewerker"""),
+        mitglied, schueler, schuler, salarie, etudiant, paciente, cliente, empleado, estudiante, paziente, dipendente,
+        studente, klant, medewerker"""),
     _meaning("contact", "identifier", "reaches a person", "category", 1, """
         email, e mail, mail, phone, telephone, mobile, mobile number, cell, fax, telefon, handy, mobil, mobilnummer,
         courriel, portable, correo, telefono, movil, cellulare, telefoon, mobiel"""),
@@ -190,7 +190,10 @@ def meanings_of(name: str) -> tuple[Meaning, ...]:
         meaning: max((len(phrase) for phrase in _matches(words, meaning.words)), default=0) for meaning in MEANINGS
     }
     hits = [meaning for meaning in MEANINGS if found[meaning]]
-    return tuple(sorted(hits, key=lambda meaning: (-meaning.rank, -found[meaning])))
+    whose = tells_whose(name)
+    return tuple(
+        sorted(hits, key=lambda meaning: (not (whose and meaning.key == "person"), -meaning.rank, -found[meaning]))
+    )
 
 
 def is_bare_key(name: str) -> bool:

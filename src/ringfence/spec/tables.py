@@ -156,6 +156,10 @@ Count: TypeAlias = Annotated[int, Field(ge=1)]
 Name: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
+BETWEEN_THOUSANDS = (".", ",", "'", "’", " ", "\u00a0", "\u202f")
+"""What may stand between the thousands of numbers in text."""
+
+
 class Data(SpecTable):
     """Where the rows are and how to read them."""
 
@@ -167,7 +171,12 @@ class Data(SpecTable):
     quote: Annotated[str, Field(min_length=1, max_length=1)] = '"'
     encoding: Name = "utf-8"
     decimal: Literal[".", ","] = "."
-    thousands: Literal[".", ",", "'", "’", " ", "\u00a0", "\u202f"] | None = None
+    thousands: Annotated[
+        str | None,
+        _either(
+            "'.', ',', an apostrophe, a blank, or a no-break or thin one", lambda value: value in BETWEEN_THOUSANDS
+        ),
+    ] = None
     unlisted: Literal["error", "drop", "publish"] = "error"
     missing: Literal["value", "suppress", "error"] = "value"
     missing_values: list[str] = [""]

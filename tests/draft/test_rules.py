@@ -1,0 +1,367 @@
+"""What a draft notices in tables as people have them, each rule beside tables that it must leave alone."""
+
+import datetime as dt
+import lzma
+import random
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import ringfence as rf
+from benchmarks.data import data_folder
+from ringfence.draft.draft import Draft
+from ringfence.draft.spellings import Marks, missing_words, number_marks, read_days, recognize
+from ringfence.errors import DataError
+from ringfence.samples import visits, write_visits
+
+
+def role_of(name: str, values: list[Any], **others: list[Any]) -> str:
+    """The role that a column gets in a table with others."""
+    table = pa.table({name: values, "sex": ["f", "m"] * (len(values) // 2), **others})
+    return rf.draft(table).attributes[name].role
+
+
+def lost(draft: Draft, source: Any) -> dict[str, float]:
+    """The share of rows that end as `*` in each quasi-identifier of a release of the draft as it is."""
+    release = rf.anonymize(source, draft)
+    assert release.audit.ok
+    assert release.metrics["suppressed"] == 0
+    return {name: release.table[name].to_pylist().count("*") / draft.rows for name in draft.of_role("quasi")}
+
+
+# People
+
+
+def stays(rows: int = 600, people: int = 200, seed: int = 1) -> dict[str, list[Any]]:
+    """Stays of patients in hospitals: who comes when, where and why."""
+    draw = random.Random(seed)
+    who = [*range(people), *(draw.randrange(people) for _ in range(rows - people))]
+    born = [dt.date(1930, 1, 1) + dt.timedelta(draw.randrange(30_000)) for _ in range(people)]
+    sex = [draw.choice("fm") for _ in range(people)]
+    return {
+        "patient": [f"P{person:04}" for person in who],
+        "born": [born[person] for person in who],
+        "sex": [sex[person] for person in who],
+        "hospital": [f"H{draw.randrange(30):02}" for _ in who],
+        "seen": [dt.date(2024, 1, 1) + dt.timedelta(draw.randrange(300)) for _ in who],
+        "diagnosis": [draw.choice(["flu", "cold", "asthma", "fracture"]) for _ in who],
+    }
+
+
+def test_a_column_that_says_whose_a_row_is() -> None:
+    table = pa.table(stays())
+    draft = rf.draft(table)
+    assert draft.data.entity == "patient"
+    assert "200 people in 600 rows; born and sex stay the same" in draft.reasons["patient"]
+    assert "k counts people, not rows" in draft.toml.replace("\n# ", " ")
+    assert "l-diversity is not asked of diagnosis: it differs between the rows" in draft.toml.replace("\n# ", " ")
+    release = rf.anonymize(table, draft)
+    assert release.audit.ok
+    assert release.audit.measured["k"] >= 5
+
+
+def test_what_everybody_has_one_value_of_may_be_diverse() -> None:
+    columns = stays()
+    religion = {person: random.Random(person).choice(["a", "b", "c"]) for person in columns["patient"]}
+    columns["religion"] = [religion[person] for person in columns["patient"]]
+    assert [part.of for part in rf.draft(pa.table(columns)).diversities()] == ["religion"]
+
+
+@pytest.mark.parametrize("name", ["Kundennummer", "client_id", "id", "pseudonym"])
+def test_keys_of_people_by_any_name(name: str) -> None:
+    columns = stays()
+    table = pa.table({name: columns.pop("patient"), **columns})
+    assert rf.draft(table).data.entity == name
+
+
+@pytest.mark.parametrize("name", ["hospital", "hospital_id", "id", "key"])
+def test_a_column_that_repeats_and_is_no_person(name: str) -> None:
+    columns = stays()
+    del columns["patient"]
+    table = pa.table({name: columns.pop("hospital"), **columns})
+    assert rf.draft(table).data.entity is None
+
+
+def test_rows_of_different_people_have_no_owner() -> None:
+    columns = stays(300, 300)
+    assert rf.draft(pa.table(columns)).data.entity is None
+    columns = stays()
+    columns["patient"][5] = None
+    assert rf.draft(pa.table(columns)).data.entity is None
+
+
+# Notes
+
+
+SENTENCES = ["comes again on Friday afternoon with her son", "no complaints", "call 0351 44 77 12 before six", "x"]
+
+
+@pytest.mark.parametrize("name", ["note", "Bemerkungen", "commentaire", "remark", "observaciones", "opmerking"])
+def test_notes_by_name_are_never_published(name: str) -> None:
+    assert role_of(name, SENTENCES[:2] * 50) == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("note", ["1", "2", "3", "4"] * 25, "sensitive"),  # a mark at school
+        ("note", ["good", "bad"] * 50, "sensitive"),
+        ("comment", ["yes", "no", "maybe", "yes"] * 25, "quasi"),
+        ("x", SENTENCES * 25, "identifier"),
+        ("x", ["write to ada@example.org", "nothing", "more", "less"] * 25, "identifier"),
+        (
+            "x",
+            ["Some college but no degree", "High school graduate", "Doctorate", "None of all these at all"] * 25,
+            "quasi",
+        ),
+        ("x", [f"12{i % 10}-45{i % 7}" for i in range(100)], "quasi"),
+    ],
+)
+def test_texts_by_what_they_hold(name: str, values: list[str], role: str) -> None:
+    assert role_of(name, values) == role
+
+
+# Weights
+
+
+def test_survey_weights() -> None:
+    rows = 400
+    exact = [round(1000 + i * 3.7, 2) for i in range(rows)]
+    draft = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "instance weight": exact}))
+    assert (draft.data.weights, draft.attributes["instance weight"].role) == ("instance weight", "identifier")
+    few = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "survey_weight": [1.5, 2.5, 3.5, 4.5] * 100}))
+    assert (few.data.weights, few.attributes["survey_weight"].role) == ("survey_weight", "insensitive")
+    body = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": [50 + i % 60 for i in range(rows)]}))
+    assert (body.data.weights, body.attributes["weight"].role) == (None, "quasi")
+    heavy = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": exact}))
+    assert heavy.data.weights == "weight"
+
+
+# Missing values
+
+
+AGES = {str(age): 10 for age in range(18, 90)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"age": {**AGES, "9999": 5}}, ["9999"]),
+        ({"age": {**AGES, "-1": 5}}, ["-1"]),
+        ({"age": {**AGES, "9999": 1}}, []),
+        ({"age": {**AGES, "99": 5}}, []),  # an age
+        ({"nights": {str(n): 3 for n in range(0, 12_000, 100)} | {"9999": 4}}, []),  # real: others are above
+        ({"pay": {str(n): 3 for n in range(0, 3000, 100)} | {"9999": 4}}, []),  # money: a ceiling
+        ({"change": {str(n): 3 for n in range(-20, 20)} | {"-9": 4}}, []),
+        ({"age": {**AGES, "9999": 5}, "zip": {"9999": 3, "1234": 4}}, []),
+        ({"age": {**AGES, "k.A.": 5, "-": 2}}, ["-", "k.A."]),
+        ({"town": {"Oslo": 5, "-": 2}}, []),
+        ({"country": {"DE": 9, "FR": 9, "NA": 3}}, []),
+        ({"icd": {"E11.9": 9, "I10": 9, "NA": 3}}, ["NA"]),
+    ],
+)
+def test_what_stands_for_missing_values(columns: dict[str, dict[str, int]], words: list[str]) -> None:
+    assert missing_words(columns)[0] == words
+
+
+# Numbers and dates
+
+
+@pytest.mark.parametrize(
+    ("cells", "delimiter", "marks"),
+    [
+        (["1,5", "2,25", "3"], ";", Marks(",")),
+        (["1.234,50", "7,5"], ";", Marks(",", ".")),
+        (["1.234.567", "12"], ";", Marks(",", ".")),
+        (["1,234.50", "7.5"], ",", Marks(".", ",")),
+        (["1 234", "17"], ",", Marks(".", " ")),
+        (["1'234.5", "17"], ",", Marks(".", "'")),
+        (["1,234", "5,678"], ",", Marks(".", ",")),
+        (["1,234", "5,678"], ";", Marks(",")),
+        (["1.5", "2"], ";", Marks()),
+        (["1,5", "2.5"], ";", Marks()),
+        (["1,5", "two"], ";", Marks()),
+        (["31.12.2024", "1.1.2024"], ";", Marks()),
+    ],
+)
+def test_marks_of_numbers(cells: list[str], delimiter: str, marks: Marks) -> None:
+    found, shows = number_marks({"x": dict.fromkeys(cells, 1)}, delimiter)
+    assert found == marks
+    assert shows == ([] if marks == Marks() else ["x"])
+
+
+def test_columns_that_disagree_about_marks() -> None:
+    assert number_marks({"a": {"1,5": 1}, "b": {"1,234.5": 1}}, ";")[0] == Marks()
+    assert number_marks({"a": {"1.234,5": 1}, "b": {"1.234": 1, "2.5": 1}}, ";")[0] == Marks()
+
+
+@pytest.mark.parametrize(
+    ("cells", "formats"),
+    [
+        (["31.12.2024", "01.02.1999"], ("%d.%m.%Y",)),
+        (["12/31/2024", "02/01/1999"], ("%m/%d/%Y",)),
+        (["31/12/2024 10:15", "01/02/1999 00:00"], ("%d/%m/%Y %H:%M",)),
+        (["20241231", "19990201"], ("%Y%m%d",)),
+        (["31.12.2024", "01.02.1999", "2024-01-01"], ("%d.%m.%Y", "iso")),
+        (["31/12/2024", "12/31/2024"], None),  # nobody knows what 01/02/2024 is
+        (["31.12.24", "01.02.99"], None),
+        (["31.02.2024"], None),
+        (["2024-01-31"], None),  # as it should be
+        (["12345678", "99999999"], None),
+    ],
+)
+def test_formats_of_dates(cells: list[str], formats: tuple[str, ...] | None) -> None:
+    found = read_days(dict.fromkeys(cells, 1))
+    assert (None if found is None else found[0]) == formats
+
+
+def test_mixed_and_unclear_dates_are_reported() -> None:
+    days = [dt.date(1990, 1, 1) + dt.timedelta(37 * i) for i in range(100)]
+    mixed = [f"{day:%d.%m.%Y}" if at % 2 else day.isoformat() for at, day in enumerate(days)]
+    draft = rf.draft(pa.table({"born": mixed, "sex": ["f", "m"] * 50}))
+    assert {*draft.attributes["born"].formats} == {"%d.%m.%Y", "iso"}
+    assert "Its dates are written in 2 ways" in draft.toml.replace("\n# ", " ")
+    assert lost(draft, pa.table({"born": mixed, "sex": ["f", "m"] * 50}))["born"] == 0
+    unclear = pa.table({"seen": [f"0{i % 9 + 1}/0{i % 7 + 1}/2024" for i in range(100)], "sex": ["f", "m"] * 50})
+    assert "Day and month could be the other way round" in rf.draft(unclear).toml.replace("\n# ", " ")
+
+
+def test_two_encodings_are_refused_with_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.csv"
+    path.write_bytes(b"name,x\nplain,1\n" + "Zoë,2\n".encode() + "Jörg,3\n".encode("latin-1"))
+    with pytest.raises(DataError, match="two encodings: line 3 is UTF-8, line 4 is not"):
+        rf.draft(path)
+
+
+# Codes
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "system"),
+    [
+        ("icd10", ["E11.9", "I10", "unknown", "J45", "A09"], "icd10"),
+        ("x", ["E11.9", "I10.0", "J45.1"], "icd10"),
+        ("seat", ["E11", "I10", "J45"], None),
+        ("x", ["A10BA02", "N02BE01"], "atc"),
+        ("NUTS3", ["DE212", "FR101"], "nuts"),
+        ("x", ["DE212", "FR101"], None),
+        ("occupation", ["2512", "0110", "9333"], "isco"),
+        ("year", ["1999", "2001"], None),
+        ("country", ["DE", "NO", "PE"], "countries"),
+        ("x", ["Norway", "Peru", "Germany"], "countries"),
+        ("state", ["CA", "AL", "Texas", "Ohio", "Iowa"], None),
+        ("x", ["CA", "AL", "PA"], None),
+        ("country", ["Japan", "Peru", "Asia"], None),  # a group among its members
+        ("x", ["SW1A 1AA", "M1 1AE"], "uk-postcode"),
+        ("x", ["10.0.0.1", "10.0.0.2"], "ipv4"),
+    ],
+)
+def test_codes_are_recognized(name: str, values: list[str], system: str | None) -> None:
+    found = recognize(name, dict.fromkeys(values, 1))
+    assert (None if found is None else found[0]) == system
+
+
+def test_codes_are_stated_with_their_share() -> None:
+    codes = ["E11.9", "I10", "J45.0", "S72.0", "odd"] * 40
+    draft = rf.draft(pa.table({"diagnosis": codes, "country": ["Norway", "Peru", "Japan", "Kenya", "Fiji"] * 40}))
+    assert "80.0 % of the values are ICD-10 codes; the others stand for themselves" in draft.toml.replace("\n# ", " ")
+    assert "100 % of the values are countries" in draft.toml
+    assert {*lost(draft, pa.table({"diagnosis": codes, "country": ["Norway", "Peru", "Japan", "Kenya", "Fiji"] * 40}))}
+
+
+# Twins
+
+
+def test_columns_that_say_the_same() -> None:
+    words = ["Preschool", "School", "College", "Doctorate"]
+    rows = [(words[i % 4], i % 4) for i in range(200)]
+    table = pa.table(
+        {"education-num": [n for _, n in rows], "education": [w for w, _ in rows], "age": [*range(100)] * 2}
+    )
+    draft = rf.draft(table)
+    assert draft.attributes["education-num"].role == "identifier"
+    assert "says the same as education, value for value" in draft.reasons["education-num"]
+    assert draft.attributes["education"].order == words
+    assert lost(draft, table)["education"] == 0
+
+
+def test_columns_that_nearly_say_the_same_stay() -> None:
+    table = pa.table({"region": ["n", "s", "e", "w"] * 50, "town": ["n", "s", "e", "w"] * 49 + ["n", "s", "e", "e"]})
+    assert rf.draft(table).of_role("quasi") == ["region", "town"]
+    unique = pa.table({"age": [*range(60)], "height": [150 + i for i in range(60)]})
+    assert rf.draft(unique).of_role("quasi") == ["age", "height"]
+
+
+# Whole tables
+
+
+def test_the_same_draft_whatever_holds_the_table(tmp_path: Path) -> None:
+    table = visits(300)
+    drafts = [rf.draft(each) for each in (table, pl.from_arrow(table), duckdb.from_arrow(table), table.to_pandas())]
+    assert all(draft.attributes == drafts[0].attributes for draft in drafts)
+    assert isinstance(drafts[0], rf.Spec)
+    path = write_visits(tmp_path, 300)
+    draft = rf.draft(path, tmp_path)
+    assert draft.data.missing_values == ["", "?", "n/a"]
+    assert draft.data.entity == "patient"
+    assert {name: attribute.role for name, attribute in draft.attributes.items()} == {
+        **dict.fromkeys(["patient", "name", "note"], "identifier"),
+        **dict.fromkeys(["sex", "born", "postcode", "admitted", "nights", "cost"], "quasi"),
+        "icd10": "sensitive",
+    }
+    assert rf.anonymize(pd.read_csv(path, keep_default_na=False, dtype=str), draft).audit.ok
+
+
+def pupils(folder: Path, rows: int) -> Path:
+    """A list of pupils as a German school would have it."""
+    draw = random.Random(5)
+    lines = ["SchülerNr;Name;Klasse;Geburtsdatum;Geschlecht;Mathenote;Größe;Fehltage;Bemerkung"]
+    for at in range(rows):
+        year = draw.randint(5, 12)
+        born = dt.date(2018 - year, 8, 1) - dt.timedelta(draw.randrange(500))
+        remark = draw.choice(["", "arbeitet mit", f"Mutter unter 0351 {draw.randint(1000, 9999)} 12 zurückrufen"])
+        missed = draw.choice(["-", *"012345678"])
+        lines.append(
+            f"{4000 + at};{draw.choice(['Jörg', 'Lea'])} Weiß;{year}{draw.choice('abc')};{born:%d.%m.%Y};"
+            f"{draw.choice('mw')};{draw.randint(1, 6)};1,{draw.randint(30, 95)};{missed};{remark}"
+        )
+    path = folder / "pupils.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="latin-1")
+    return path
+
+
+@pytest.mark.parametrize("rows", [50, 600])
+def test_pupils(tmp_path: Path, rows: int) -> None:
+    draft = rf.draft(pupils(tmp_path, rows), tmp_path)
+    data = draft.data
+    assert (data.delimiter, data.encoding, data.decimal, data.missing_values) == (";", "latin-1", ",", ["", "-"])
+    assert {name: attribute.role for name, attribute in draft.attributes.items()} == {
+        **dict.fromkeys(["SchülerNr", "Name", "Bemerkung"], "identifier"),
+        **dict.fromkeys(["Klasse", "Geburtsdatum", "Geschlecht", "Größe", "Fehltage"], "quasi"),
+        "Mathenote": "sensitive",
+    }
+    stars = lost(draft.at(tmp_path), None)
+    assert max(stars.values()) <= (0.3 if rows == 50 else 0.02)
+
+
+@pytest.mark.skipif(data_folder() is None, reason="the real data is not at hand: set RINGFENCE_DATA to its folder")
+def test_adult(tmp_path: Path) -> None:
+    folder = data_folder()
+    assert folder is not None
+    names = (
+        "age, workclass, fnlwgt, education, education-num, marital-status, occupation, relationship, race, sex,"
+        " capital-gain, capital-loss, hours-per-week, native-country, income"
+    )
+    with lzma.open(folder / "adult" / "adult.data.xz", "rt") as file:
+        content = file.read()
+    (tmp_path / "adult.csv").write_text(names + "\n" + "\n".join(content.split("\n")[:6000]) + "\n")
+    draft = rf.draft(tmp_path / "adult.csv", tmp_path)
+    assert (draft.data.weights, draft.data.missing_values) == ("fnlwgt", ["", "?"])
+    assert draft.attributes["education-num"].role == "identifier"
+    assert draft.attributes["education"].order is not None
+    assert max(lost(draft.at(tmp_path), None).values()) < 0.05
