@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ringfence.search.recode import auto, lines
 from ringfence.search.recode.boxes import Boxes
-from ringfence.search.recode.partitions import SETS, Partitions
+from ringfence.search.recode.partitions import SETS, Partitions, renumbered
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.walker import Walker, state_of
 from ringfence.spec import Spec
@@ -114,6 +114,32 @@ def test_an_attribute_is_improved_to_the_best_partition(
         assert best - 1e-9 <= loss + price * gone <= before + 1e-9  # one order of many
     else:
         assert loss + price * gone == pytest.approx(best)
+
+
+@given(asked=questions(), data=st.data(), price=st.sampled_from([0.0, 0.1, 1.0, 50.0]))
+def test_values_are_moved_while_that_is_cheaper(asked: auto.Question, data: st.DataObject, price: float) -> None:
+    walker = walker_of(asked)
+    states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
+    for a, limit in itertools.product(range(len(states)), [np.inf, asked.terms.limit]):
+        walker.go_to(states)
+        before, gone = walker.loss + price * walker.gone, walker.gone
+        moved = walker.move(a, price, limit)
+        now = [walker.state(a) for a in range(len(states))]
+        assert (walker.loss, walker.gone) == pytest.approx(judged(asked, now))
+        assert moved == (walker.loss + price * walker.gone < before - 1e-9)
+        assert walker.gone <= max(limit, gone)
+        if not moved and walker._moves[a] is not None and limit == np.inf:
+            for state in states_of(asked.spaces[a]):  # none that differs by one value is cheaper
+                if _differ_by_one(states[a][0], state[0]):
+                    loss, lost = judged(asked, [*states[:a], state, *states[a + 1 :]])
+                    assert loss + price * lost >= before - 1e-6
+
+
+def _differ_by_one(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    """Whether partitions are the same without some value."""
+    return any(
+        renumbered([*one[:v], *one[v + 1 :]]) == renumbered([*other[:v], *other[v + 1 :]]) for v in range(len(one))
+    )
 
 
 @given(asked=questions(), data=st.data())

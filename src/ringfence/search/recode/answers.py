@@ -18,8 +18,13 @@ from ringfence.search.recode.spaces import Space
 
 Node = tuple[int, ...]
 
-Later = Callable[[], Sequence[Sequence[Any]]]
-"""Waits for more starts, and returns them."""
+Later = Callable[[bool], Sequence[Sequence[Any]] | None]
+"""Returns more starts; None if they are not there yet, and it is not told to wait for them."""
+
+
+def nothing_later(_wait: bool) -> Sequence[Sequence[Any]]:
+    """Return no more starts."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Answers(ABC):
         return [Boxes(space) for space in self.spaces]
 
     @abstractmethod
-    def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:
+    def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
         """Improve some starts, and those that are there `later`; then kick until that gains nothing more."""
 
     @abstractmethod

@@ -104,17 +104,13 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
     answers = answers_for(asked, watch)
     with ThreadPoolExecutor(1) as beside:
         simpler = beside.submit(_simpler, asked, watch, answers)
-        answers.begin([list(start)] if start else [], lambda: simpler.result()[0])
-        by_levels = simpler.result()[1]
-    provers = provers_for(asked, answers, watch)
-    proven = answers.proven
-    while len(provers) > 1 and not proven:
-        proven = any(prover.run(TRIED) for prover in provers)
-        provers = sorted(provers, key=lambda prover: -prover.bound)[: (len(provers) + 1) // 2]
-    proven = proven or (bool(provers) and provers[0].run())
-    with ThreadPoolExecutor(2) as threads:
-        while not (provers or answers.proven or watch.expired()):
-            answers.kick(threads.map)
+        answers.begin(
+            [list(start)] if start else [], lambda wait: simpler.result()[0] if wait or simpler.done() else None
+        )
+        proven = answers.proven or _proven(asked, answers, watch)
+        states, by_levels = simpler.result()
+        for each in states:  # if the time was up before they were looked at
+            answers.consider(each)
     if answers.best is None:
         if not proven:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
@@ -132,6 +128,21 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         seconds=watch.seconds,
         by_levels=by_levels,
     )
+
+
+def _proven(asked: Question, answers: Answers, watch: Watch) -> bool:
+    """Go on until the best answer is proven or the time is up; return whether it is proven."""
+    provers = provers_for(asked, answers, watch)
+    while len(provers) > 1:
+        if any(prover.run(TRIED) for prover in provers):
+            return True
+        provers = sorted(provers, key=lambda prover: -prover.bound)[: (len(provers) + 1) // 2]
+    if provers:
+        return provers[0].run()
+    with ThreadPoolExecutor(2) as threads:
+        while not (answers.proven or watch.expired()):
+            answers.kick(threads.map)
+    return False
 
 
 def answers_for(asked: Question, watch: Watch) -> Answers:

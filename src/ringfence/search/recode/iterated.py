@@ -21,7 +21,7 @@ from ringfence.census.census import Census
 from ringfence.census.classes import Roller
 from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
-from ringfence.search.recode.answers import Answers, Later
+from ringfence.search.recode.answers import Answers, Later, nothing_later
 from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.descents import Descent
 from ringfence.search.recode.eliminate_one import OneEliminated
@@ -98,7 +98,7 @@ class Iterated(Answers):
             self._bounders[attribute] = OneEliminated(self.census, self.spaces, attribute, self.terms)
         return self._bounders[attribute]
 
-    def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:
+    def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
         """Improve some starts, those which were given first; then kick until that gains nothing more.
 
         That is said after idle kicks, four times as many with each attribute more: so many more ways there are to be
@@ -117,7 +117,7 @@ class Iterated(Answers):
         with ThreadPoolExecutor(len(SEEDS)) as threads:
             while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
-        for start in later():
+        for start in later(True) or ():
             self.consider(start)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:

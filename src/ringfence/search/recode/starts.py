@@ -28,7 +28,7 @@ from ringfence.spec import Spec
 LEVEL_NODES = 20_000
 """So many nodes of the lattice of levels are judged at most."""
 
-SHARE = 0.2
+SHARE = 0.5
 """Of the time limit, for the lattice of levels."""
 
 CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {

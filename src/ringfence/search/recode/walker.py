@@ -20,6 +20,7 @@ from ringfence.kernels.recode.class_rules import NUMBER, Watched
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
 from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.lines import LevelLine, Line, RunLines, labels_of, line_for
+from ringfence.search.recode.moves import Moves, moves_for
 from ringfence.search.recode.partitions import Partitions, renumbered
 from ringfence.search.recode.spaces import Levels, Space
 
@@ -73,6 +74,10 @@ class Walker:
         self._codes, self._weights = list(codes), ground.census.weights.astype(np.int64)
         self._room: Room = room_for(len(self._weights))
         self._makers = [line_for(*parts) for parts in zip(self.spaces, ground.losses, self._codes, strict=True)]
+        self._moves: list[Moves | None] = [
+            moves_for(space, loss, ground.watched, own)
+            for space, loss, own in zip(self.spaces, ground.losses, self._codes, strict=True)
+        ]
         self._every = np.arange(len(self._weights), dtype=np.int32)
         self._fixed: dict[int, Line] = {}
         numbers = np.random.default_rng(2008)
@@ -227,6 +232,24 @@ class Walker:
         self._take(a, line, base + cost, gone)
         return True
 
+    def move(self, a: int, price: float, limit: float) -> bool:
+        """Move single values of a set while that is cheaper at a price; return whether that is a gain."""
+        moves = self._moves[a]
+        if moves is None:
+            return False
+        codes = self._codes[a]
+        size = contexts_of(self.keys, codes, self._marks[a][self.labels[a]], self._room)
+        entries, _ = entries_of(
+            size, moves.placed, codes, moves.place, self._weights, self.total, self.losses[a],
+            self.ground.losses[a].tally, self._room,
+        )  # fmt: skip
+        labels = moves.moved(entries, size, self._room, self.labels[a], self.gone, price, limit)
+        if labels is None:
+            return False
+        self.put_state(a, state_of(self.spaces[a], labels))
+        self.note()
+        return True
+
     def _take(self, a: int, line: Line, loss: float, gone: float) -> None:
         self.put(a, *line.partition())
         self.loss, self.gone = loss, gone
@@ -241,7 +264,7 @@ class Walker:
 
     def descend_at(self, price: float, order: Sequence[int]) -> None:
         """Improve attributes in turn at a price."""
-        self.descend(order, lambda a: self.improve(a, price))
+        self.descend(order, lambda a: self.improve(a, price) | self.move(a, price, np.inf))
 
     def settle(self, price: float, order: Sequence[int]) -> None:
         """Descend at a price, raise it until the limit holds, then use the room that is left."""
@@ -250,7 +273,7 @@ class Walker:
             price = max(2 * price, 0.05)
             self.descend_at(price, order)
         self.price = price
-        self.descend(order, self.fill_up)
+        self.descend(order, lambda a: self.fill_up(a) | (self.holds and self.move(a, 0.0, self.limit)))
 
 
 def state_of(space: Space, labels: Longs, level: int = -1) -> Any:

@@ -21,7 +21,7 @@ from ringfence.census.census import Census
 from ringfence.census.classes import Roller
 from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
-from ringfence.search.recode.answers import Answers, Later
+from ringfence.search.recode.answers import Answers, Later, nothing_later
 from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.kicks import kicked
 from ringfence.search.recode.spaces import Space
@@ -62,6 +62,10 @@ TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
 
 
+Each = Callable[..., Iterable[Any]]
+"""Applies something to each of several arguments, at the same time or not."""
+
+
 @dataclass
 class _Way:
     """A walker, where it goes on from, and the price there; `first` is the price it settled at first."""
@@ -89,9 +93,10 @@ class Walks(Answers):
         super().__init__(census, spaces, roller, metric, terms, watch)
         self._walkers = [Walker(ground, seed, self.go_on) for seed in SEEDS]
         self._ways: list[_Way] = []
+        self._later: Later = nothing_later
         self._weights = [space.quasi.occurring**0.5 for space in spaces]
 
-    def begin(self, starts: Sequence[Sequence[Any]], later: Later = lambda: ()) -> None:
+    def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
         """Settle from some starts, those which were given first; then kick until that gains nothing more.
 
         That is said after idle kicks, four times as many with each attribute more.
@@ -101,22 +106,27 @@ class Walks(Answers):
         self.consider(coarsest)
         self.consider(finest)
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            settled = self._from_each([(coarsest, FROM_COARSEST), (finest, FROM_FINEST)], threads)
-            given = [*starts, *later()]
-            for start in given:
-                self.consider(start)
-            settled += self._from_each([(list(start), FROM_COARSEST) for start in given], threads)
+            settled = self._from_each([(coarsest, FROM_COARSEST), (finest, FROM_FINEST)], threads.map)
+            self._later = later
+            more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
+            settled += self._from_starts([*starts, *(more or ())], threads.map)
+            if more is not None:
+                self._later = nothing_later
             spot, price = min(settled, key=lambda each: self._rank(each[0]))
             self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
             while self.idle < most and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
 
-    def _from_each(
-        self, starts: list[tuple[list[Any], float]], threads: ThreadPoolExecutor
-    ) -> list[tuple[Spot, float]]:
+    def _from_starts(self, starts: Sequence[Sequence[Any]], each: Each) -> list[tuple[Spot, float]]:
+        """Judge some starts, and settle from them."""
+        for start in starts:
+            self.consider(start)
+        return self._from_each([(list(start), FROM_COARSEST) for start in starts], each)
+
+    def _from_each(self, starts: list[tuple[list[Any], float]], each: Each) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price, those with odd numbers beside the others; judge what is found."""
-        halves = list(threads.map(self._settled, self._walkers, [starts[::2], starts[1::2]]))
+        halves = list(each(self._settled, self._walkers, [starts[::2], starts[1::2]]))
         self._judge_found()
         return [end for half in halves for end in half]
 
@@ -153,6 +163,15 @@ class Walks(Answers):
         """
         if not self._ways:
             return
+        more = self._later(False)
+        if more is not None:
+            self._later = nothing_later
+            ends = self._from_starts(more, each)
+            for way, (spot, price) in zip(
+                self._ways[1:], sorted(ends, key=lambda end: self._rank(end[0])), strict=False
+            ):
+                if self._rank(spot) < self._rank(way.spot):
+                    way.spot, way.price, way.first, way.idle = spot, price, price, 0
         list(each(self._steps, self._ways))
         self.idle = 0 if self._judge_found() else self.idle + AT_ONCE * len(self._ways)
 
