@@ -88,7 +88,7 @@ def test_the_sample_people() -> None:
     assert found["sex"] == "flat"
     assert found["postcode"] == {"mask": "right"}
     assert found["country"] == {"codes": "countries"}
-    assert found["work_class"]["tree"]["Private company"] == ["Private company"]
+    assert found["work_class"] == "flat"
     release = run(draft, table)
     assert release.audit.measured["k"] >= 5
     assert release.audit.measured["l"] >= 2
@@ -258,7 +258,6 @@ def test_names_and_values_of_any_kind_make_valid_toml() -> None:
     table = pa.table({name: draw.choices(draw.sample(values, len(values)), weights, k=300) for name in names})
     draft = draft_of(table)
     assert list(tomllib.loads(draft.toml)["attributes"]) == names
-    assert any("tree" in hierarchy for hierarchy in hierarchies(draft).values())
     run(draft, table)
 
 
@@ -271,16 +270,13 @@ def test_keys_and_values_come_back_from_toml(word: str) -> None:
     assert shown(word).isprintable()
 
 
-def test_a_tree_puts_rare_values_together_and_has_labels_of_its_own() -> None:
-    common, few = ["Other"] * 400 + ["Rare"] * 300, ["Other 2", *"abcdefghijkl"]
-    table = pa.table({"colour": common + [value for value in few for _ in range(12)] + ["x", "y", "z"]})
+def test_words_get_no_tree_that_was_made_up() -> None:
+    table = pa.table({"colour": ["red"] * 40 + ["blue"] * 30 + [*"abcdefghijkl"] * 2, "age": [20, 30] * 47})
     draft = draft_of(table)
-    tree = hierarchies(draft)["colour"]["tree"]
-    assert tree["Other"] == ["Other"]
-    assert tree["Rare"] == ["Rare"]
-    assert tree["Other 3"]["Rare 2"] == ["x", "y", "z"]
-    assert set(tree["Other 3"]) == {*few, "Rare 2"}
-    run(draft, table)
+    assert hierarchies(draft)["colour"] == "flat"
+    assert "Give it a tree" in prose(draft)
+    release = run(draft, table)
+    assert release.table["colour"].to_pylist().count("*") == 0
 
 
 def test_columns_that_say_nothing() -> None:

@@ -87,6 +87,15 @@ def test_a_column_that_repeats_and_is_no_person(name: str) -> None:
     assert rf.draft(table).data.entity is None
 
 
+def test_a_name_that_tells_people_counts_more_than_slips() -> None:
+    columns = stays()
+    columns["sex"] = ["f" if at % 7 == 0 else sex for at, sex in enumerate(columns["sex"])]
+    assert rf.draft(pa.table(columns)).data.entity == "patient"
+    firms = {"client": columns.pop("hospital"), **columns}
+    del firms["patient"]
+    assert rf.draft(pa.table(firms)).data.entity is None  # a firm, with people of its own
+
+
 def test_rows_of_different_people_have_no_owner() -> None:
     columns = stays(300, 300)
     assert rf.draft(pa.table(columns)).data.entity is None

@@ -1,7 +1,8 @@
-"""Which hierarchy fits the values of a column: intervals, masks, dates, codes, groups of rare values.
+"""Which hierarchy fits the values of a column: intervals, masks, dates, codes, neighbours in an order.
 
 Each has as many levels as its values give: a release is as coarse as it must be, and where there is a step between a
-value and `*`, fewer values end as `*`.
+value and `*`, fewer values end as `*`. Words that tell no order and no groups have none: a tree that was made up would
+put together what has nothing in common, and call that little or much detail lost.
 """
 
 import re
@@ -9,25 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from itertools import takewhile
-from typing import Any, TypeAlias
+from typing import Any
 
 from ringfence.draft.page import share
-from ringfence.draft.profile import Profile, Spread
+from ringfence.draft.profile import LISTED, Profile, Spread
 from ringfence.draft.spellings import could_be_swapped
 from ringfence.draft.words import Nature
 from ringfence.spec.tables import EXACT, DatePart
 from ringfence.values.codes import SYSTEMS
 
-COMMON = 0.05
-"""Values that fewer rows have than this share of them are put together."""
-
-RARE = 0.2
-"""Of these, those that are rarer than this share of the commonest are put together first, where there are many."""
-
-MANY_VALUES = 12
 LONGEST_CODE = 10
-
-Tree: TypeAlias = Mapping[str, "Tree | Sequence[str]"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +37,9 @@ class Fit:
 
 
 FLAT = Fit({}, "as it is or hidden")
+SETS = Fit(
+    {}, "sets of values", advice="Give it a tree, and values that mean alike are put together rather than others"
+)
 ITEM_GROUPS = Fit(
     {"fanout": 5, "by": "support"},
     "groups of 5 items that are about as common, and so on",
@@ -69,7 +64,7 @@ def fit(column: Profile, nature: Nature, order: Sequence[str] = ()) -> Fit:  # n
         return Fit({"mask": "right"}, "characters hidden from the right")
     if column.spread is not None and column.is_number and nature != "category":
         return _intervals(column.spread, nature) or replace(FLAT, order="numeric")
-    return _bands(column) or _groups(column)
+    return _bands(column) or (_fanout(column) if column.distinct > LISTED else SETS)
 
 
 # Numbers
@@ -223,38 +218,3 @@ def _band_start(value: str) -> float | None:
     )
     digits = re.match(r"[\d.]+", found[1]) if found else None
     return float(digits[0]) + (value[0] == ">") / 2 if digits else None  # ">90k" after "60k-90k" and "90k"
-
-
-def _groups(column: Profile) -> Fit:
-    """Return a tree that puts rare values together: first the rarest, then all but the common ones.
-
-    Where no value is common there is nothing to put together by, and neighbours in the alphabet are grouped.
-    """
-    if not column.values:
-        return _fanout(column)
-    common = [value for value, count in column.values if count >= COMMON * column.present]
-    others = column.values[len(common) :]
-    if not common:
-        return _fanout(column) if len(column.values) > 20 else FLAT
-    if len(others) < 2:
-        return FLAT
-    middle = [value for value, count in others if count >= RARE * others[0][1]]
-    rare = [value for value, count in others if count < RARE * others[0][1]]
-    other_label, rare_label = _free_labels({value for value, _ in column.values})
-    own: dict[str, Tree | Sequence[str]] = {value: [value] for value in common}
-    advice = "Better put values together that mean alike"
-    if len(column.values) <= MANY_VALUES or len(rare) < 2:
-        tree: Tree = {**own, other_label: sorted([*middle, *rare])}
-        return Fit({"tree": tree}, f"{len(others)} rare values together as {other_label!r}", advice=advice)
-    below = {**{value: [value] for value in middle}, rare_label: sorted(rare)}
-    words = f"{len(rare)} values together as {rare_label!r}, then {len(others)} as {other_label!r}"
-    return Fit({"tree": {**own, other_label: below}}, words, advice=advice)
-
-
-def _free_labels(values: set[str]) -> tuple[str, str]:
-    """Return labels for groups that no value has."""
-    free = [
-        next(label for label in (word, *(f"{word} {n}" for n in range(2, len(values) + 3))) if label not in values)
-        for word in ("Other", "Rare")
-    ]
-    return free[0], free[1]

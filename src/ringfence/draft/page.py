@@ -135,7 +135,7 @@ def _method(content: Content) -> Iterator[str]:
         "Rows that are nearly alike are put into groups of k or a few more, and each group is published under the"
         " narrowest ranges and sets that hold its values. No row is left out, and hardly anything ends as '*'. A value"
         " may be shown in one way here and in another there: where every value has to be recoded the same way"
-        ' everywhere, say name = "optimal" and suppression = 0.05, which hides more.'
+        ' everywhere, say name = "optimal" and suppression = 0.05, and give trees to words: it hides more.'
     )
     yield 'name = "local"'
     yield "# The least loss of detail: the share of its range that a published value leaves open, on average."
@@ -163,8 +163,6 @@ def _attribute(stated: Stated) -> Iterator[str]:
         yield from _representation(stated)
     if not stated.hierarchy:
         yield f'hierarchy = "flat"  # {column.hierarchy}'
-    elif "tree" in stated.hierarchy:
-        yield from _tree(f"{header}.hierarchy.tree", stated.hierarchy["tree"], column.hierarchy)
     else:
         yield f"hierarchy = {value(stated.hierarchy)}  # {column.hierarchy}"
 
@@ -176,17 +174,6 @@ def _representation(stated: Stated) -> Iterator[str]:
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
     elif stated.order is not None and not isinstance(stated.order, str):
         yield 'representation = "range"  # from one value to another in their order'
-
-
-def _tree(header: str, tree: Mapping[str, Any], words: str) -> Iterator[str]:
-    """Write a tree as tables, the lists of a table before the tables in it, as TOML wants it."""
-    yield f"[{header}]" + (f"  # {words}" if words else "")
-    for label, below in tree.items():
-        if not isinstance(below, Mapping):
-            yield from _list(f"{key(label)} = ", [value(leaf) for leaf in below])
-    for label, below in tree.items():
-        if isinstance(below, Mapping):
-            yield from _tree(f"{header}.{key(label)}", below, "")
 
 
 def _list(start: str, items: Sequence[str]) -> Iterator[str]:
