@@ -202,8 +202,8 @@ def test_cells_that_slip_to_other_rows_are_noticed(
 def test_a_table_put_together_from_other_rows_is_noticed(method: str, monkeypatch: Patch) -> None:
     honest = sources.assemble
 
-    def slipped(source: Any, table: pa.Table, columns: Any, positions: Any, changed: pa.Table) -> Any:
-        return honest(source, table, columns, np.roll(positions, 1), changed)
+    def slipped(source: Any, table: pa.Table, columns: Any, positions: Any, changed: pa.Table, cast: Any) -> Any:
+        return honest(source, table, columns, np.roll(positions, 1), changed, cast)
 
     monkeypatch.setattr(sources, "assemble", slipped)
     with pytest.raises(AuditFailed):
