@@ -210,3 +210,28 @@ def test_scattered_postcodes_lose_what_their_node_loses() -> None:
     assert metrics["glm"] < 0.02
     assert metrics["glm_nodes"] > 0.02
     assert metrics["detail"] == metrics["glm_nodes"]
+
+
+@pytest.mark.parametrize("name", ["optimal", "mondrian", "local", "cluster", "ring", "anatomy"])
+def test_a_sensitive_day_is_one_value_at_whatever_time(name: str) -> None:
+    """Moments under a hierarchy of dates are days, in whatever spelling: so they are counted, and so published."""
+    days = [f"2024-03-{1 + n % 4:02}" for n in range(40)]
+    moments = [dt.datetime.fromisoformat(text) + dt.timedelta(hours=7 + n % 9) for n, text in enumerate(days)]
+    texts = [text if n % 3 else f"{text}T00:00" for n, text in enumerate(days)]
+    hierarchy = {"dates": ["month"]}
+    spec = Spec(
+        attributes={
+            "town": {"role": "quasi", "hierarchy": "flat"},
+            "seen": {"role": "sensitive", "hierarchy": hierarchy},
+        },
+        privacy={"l": 2} if name in ("anatomy", "ring") else {"k": 2, "l": 2},
+        method={"name": name},
+    )
+    for seen in (moments, texts):
+        table = pa.table({"town": ["Oslo", "Rome"] * 20, "seen": seen})
+        release = rf.anonymize(table, spec)
+        assert release.audit.ok
+        published = release.sensitive if name == "anatomy" else release.table
+        assert len({*published["seen"].to_pylist()}) == 4
+        if name != "anatomy":
+            assert rf.audit(release.table, spec, original=table).ok

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ringfence.plans.base import Occasion
     from ringfence.plans.recode import GlobalPlan
     from ringfence.rows.engine import Engine
+    from ringfence.rows.steps import Relabel
     from ringfence.search.decision import Decision
 
 MOST_VALUES = 2_000
@@ -90,41 +91,38 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         with diary.searching(spec) as watch:
             decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
-        rows, respelled = _respelled(engine, rows, census.quasi if spec.has_buckets else census.sensitive, census)
+        respelled = _respelled(census.quasi if spec.has_buckets else census.sensitive, census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
-        made = _made(engine, rows, columns, decision, occasion)
+        made = _made(engine, rows, columns, decision, occasion, respelled)
         if decision.recodes_values:
             evidence = _with_evidence(engine, rows, spec, census)
             if decision.composed is not None:
                 evidence = compose(evidence, spec, decision.composed.recodings).census
             made = replace(made, census=evidence)
-        return replace(made, changed=[*made.changed, *respelled])
+        return made
 
     return decide_on
 
 
-def _respelled(
-    engine: "Engine", rows: "ibis.Table", parts: "Sequence[Quasi | Sensitive]", census: "Census"
-) -> "tuple[ibis.Table, list[str]]":
-    """Return rows in which a number or a day of these attributes has one spelling, and the columns this changes.
+def _respelled(parts: "Sequence[Quasi | Sensitive]", census: "Census") -> "list[Relabel]":
+    """Return the steps by which a number or a day of these attributes gets one spelling.
 
     They are published as they are, and are one value for the models; two spellings of it would tell apart whom these
-    count as alike.
+    count as alike. A plan finds its rows by the spellings that they came with, so that these are its last steps.
     """
     import numpy as np
     import pyarrow as pa
 
     from ringfence.rows.steps import Relabel
 
-    changed = []
+    steps = []
     for part in parts:
         recoded = part in census.sensitive and part.name in (census.entity, *census.names)
         if not recoded and len(np.unique(part.raw_leaves)) < len(part.raw):
             labels = pa.array(part.hierarchy.labels[: part.hierarchy.leaves], pa.string())
             spelled = labels.take(pa.array(part.raw_leaves)).cast(part.raw.type)
-            rows = Relabel(part.name, part.raw, spelled).carry_out(engine, rows)
-            changed.append(part.name)
-    return rows, changed
+            steps.append(Relabel(part.name, part.raw, spelled))
+    return steps
 
 
 def _gone(decision: "Decision", census: "Census") -> "pa.Array | None":
@@ -194,21 +192,28 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        rows, respelled = _respelled(engine, rows, reused.census.sensitive, reused.census)
-        made = _made(engine, rows, columns, reused.decision, Occasion(reused.census, unknown=reused.unknown))
-        return replace(made, changed=[*made.changed, *respelled])
+        respelled = _respelled(reused.census.sensitive, reused.census)
+        occasion = Occasion(reused.census, unknown=reused.unknown)
+        return _made(engine, rows, columns, reused.decision, occasion, respelled)
 
     return decide_on
 
 
 def _made(
-    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], decision: "Decision", occasion: "Occasion"
+    engine: "Engine",
+    rows: "ibis.Table",
+    columns: Sequence[str],
+    decision: "Decision",
+    occasion: "Occasion",
+    respelled: "Sequence[Relabel]",
 ) -> Made:
-    """Carry a decision out."""
+    """Carry a decision out, and then what is to be spelled alike."""
     done = decision.plan.carry_out(occasion)
+    steps = [each for each in respelled if each.column in columns]
+    done = replace(done, steps=[*done.steps, *steps])
     return Made(
         rows=done.rows(engine, rows, columns),
-        changed=[*done.changed, *done.added],
+        changed=[*done.changed, *done.added, *(each.column for each in steps)],
         decision=decision,
         census=occasion.census,
         sensitive=decision.plan.beside(occasion.census),

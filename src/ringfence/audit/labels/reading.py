@@ -13,10 +13,12 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ringfence.audit.labels.intervals import Intervals
-from ringfence.audit.labels.moments import spelled_moment
+from ringfence.audit.labels.moments import spelled_moment, written_moment
 from ringfence.audit.labels.spelling import as_number, as_range, as_set, plain, spelled_number
+from ringfence.spec import Spec
 from ringfence.spec.tables import (
     Attribute,
+    DateHierarchy,
     FileHierarchy,
     IntervalHierarchy,
     PathsHierarchy,
@@ -177,6 +179,17 @@ def speller(attribute: Attribute, *, ranges: bool = False) -> Callable[[Any], st
         return text if ranges and as_range(text) is not None else _spelled_interval(text, kind)
 
     return spell
+
+
+def one_spelling(name: str, spec: Spec) -> Callable[[str], str]:
+    """Return how values that are published as they are, are compared: numbers by value, and days by what they are.
+
+    Where a hierarchy of dates is over moments, they are days: at what time is not published.
+    """
+    attribute = spec.attributes.get(name)
+    if attribute is None or not isinstance(attribute.hierarchy, DateHierarchy):
+        return spelled_number
+    return lambda text: (written_moment(text) or text)[: len("2024-03-31")]
 
 
 def _spelled_interval(text: str, kind: Intervals | None) -> str:

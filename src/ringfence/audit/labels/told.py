@@ -1,7 +1,8 @@
 """Which columns hold dates, where the specification does not say: by their types, or by what labels look like.
 
 A table whose columns are days and moments needs no word about it. Of its release there are labels left, which are text:
-where all of them are dates, ranges and sets of dates, and there is a range among them, that is what they are.
+where all of them are dates, ranges and sets of dates, that is what they are if there is a range among them, or if they
+are to be on a line, which words are not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,15 +22,16 @@ def told_dates(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ib
     open_questions = [
         name
         for name in spec.of_role("quasi")
-        if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].ordered
+        if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].dates
     ]
     labels = {name: engine.fetch(rows.select(name).distinct())[name].to_pylist() for name in open_questions}
-    return spec.with_dates(name for name, texts in labels.items() if _are_dates(texts))
+    numeric = {name: spec.attributes[name].numeric for name in labels}
+    return spec.with_dates([name for name, texts in labels.items() if _are_dates(texts, on_a_line=numeric[name])])
 
 
-def _are_dates(labels: Iterable[str | None]) -> bool:
-    """Whether labels are dates, ranges and sets of dates, and one is a range at least."""
-    ranges = 0
+def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
+    """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
+    dates, ranges = 0, 0
     for label in labels:
         if label is None or label == ROOT:
             continue
@@ -38,4 +40,5 @@ def _are_dates(labels: Iterable[str | None]) -> bool:
         values = ends or as_set(label) or (label,)
         if any(value is not None and as_moment(value) is None for value in values):
             return False
-    return ranges > 0
+        dates += 1
+    return ranges > 0 or (on_a_line and dates > 0)

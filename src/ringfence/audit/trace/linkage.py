@@ -20,7 +20,7 @@ from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.moments import as_moment, spelled_moment
-from ringfence.audit.labels.reading import AnyOf, Interval, read_label
+from ringfence.audit.labels.reading import AnyOf, Interval, one_spelling, read_label
 from ringfence.audit.labels.spelling import OR_MISSING, as_number, as_range, has_missing, spelled_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.trace.flows import Graph
@@ -76,7 +76,8 @@ def read_sides(
     merged = []
     for name in kept:
         columns = [read_column(table[name], name, spec) for table in (release, original)]
-        spelled = [[None if text is None else spelled_number(text) for text in each.labels] for each in columns]
+        spell = one_spelling(name, spec)
+        spelled = [[None if text is None else spell(text) for text in each.labels] for each in columns]
         labels = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
         codes = [
             np.array([labels[label] for label in own], np.int64)[each.codes]

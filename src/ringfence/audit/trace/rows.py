@@ -24,7 +24,8 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels
 from ringfence.audit.labels.growing import stated_tree
-from ringfence.audit.labels.spelling import ROOT, spelled_number
+from ringfence.audit.labels.reading import one_spelling
+from ringfence.audit.labels.spelling import ROOT
 from ringfence.audit.trace.against import complete
 from ringfence.audit.trace.basket_tracing import trace_pairs
 from ringfence.audit.trace.linkage import cover
@@ -33,6 +34,7 @@ from ringfence.rows.basket_rows import as_baskets
 from ringfence.rows.engine import HIGH, LOW, Engine
 from ringfence.rows.sources import BUCKET, COUNT, ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
+from ringfence.spec.tables import Attribute, DateHierarchy
 
 RAW, KEY = "ringfence original ", "ringfence key"
 
@@ -150,16 +152,19 @@ def _total(group: Longs, amounts: Longs, groups: int) -> Longs:
 
 
 def _compared(rows: ibis.Table, original: ibis.Table, quasi: Sequence[str], spec: Spec) -> tuple[list[str], list[str]]:
-    """Return the other columns that both tables have: those whose numbers may be spelled in several ways, and the rest,
-    which must be the same to the letter."""
+    """Return the other columns that both tables have: those whose numbers or days may be spelled in several ways, and
+    the rest, which must be the same to the letter."""
     hidden = {*quasi, spec.items, spec.pseudonym, WHICH, WHOSE, BUCKET}
     shared = [name for name in rows.columns if name in original.columns and name not in hidden]
     spelled = [
-        name
-        for name in shared
-        if name in spec.attributes and spec.attributes[name].numeric and original[name].type().is_string()
+        name for name in shared if name in spec.attributes and _has_spellings(spec.attributes[name], original[name])
     ]
     return spelled, [name for name in shared if name not in spelled]
+
+
+def _has_spellings(attribute: Attribute, column: ibis.Value) -> bool:
+    """Whether one value may stand in several ways in a column: numbers as text, and days with a time of day."""
+    return (attribute.numeric and column.type().is_string()) or isinstance(attribute.hierarchy, DateHierarchy)
 
 
 def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
@@ -191,7 +196,8 @@ def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spe
 def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Return a column of both tables, with equal codes for what is one value however it is spelled."""
     columns = [read_column(each, name, spec) for each in (ours, theirs)]
-    spelled = [[None if text is None else spelled_number(text) for text in each.labels] for each in columns]
+    spell = one_spelling(name, spec)
+    spelled = [[None if text is None else spell(text) for text in each.labels] for each in columns]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
     codes = [
         np.array([numbers[label] for label in own], np.int64)[each.codes]
