@@ -156,6 +156,11 @@ def test_no_priced_bound_exceeds_the_cost_of_anything_in_the_boxes(shop: Worksho
     if all(box.complete for box in boxes) and min(costs) < inf and bounder.eliminated is not None:
         # The best within the limit, unless that is to suppress everything, which is no release.
         assert found.cost == pytest.approx(min(costs), rel=1e-9, abs=1e-9) or shop.limit == shop.census.rows
+        assert found.states is not None
+        exact = [box.state for box in boxes]
+        exact.insert(bounder.eliminated, found.states[bounder.eliminated])
+        node = [space.position(part) for space, part in zip(shop.spaces, exact, strict=True)]
+        assert shop.cost(node) in (inf, pytest.approx(found.cost, rel=1e-9, abs=1e-9))
 
 
 @given(shop=workshops())

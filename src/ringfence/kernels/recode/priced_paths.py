@@ -128,8 +128,8 @@ def cheapest_cut(
 
 @njit(cache=True, nogil=True)
 def cheapest_within(
-    starts: Longs, kinds: Longs, first: Longs, offsets: Longs, merges: Bools, runs: bool, places: int, costs: Floats,
-    gone: Floats, limit: int,
+    starts: Longs, kinds: Longs, first: Longs, last: Longs, offsets: Longs, merges: Bools, runs: bool, places: int,
+    costs: Floats, gone: Floats, limit: int, chosen: Longs,
 ) -> float:  # fmt: skip
     """Return what the cheapest partition costs that suppresses no more than a limit; infinite if there is none.
 
@@ -137,44 +137,71 @@ def cheapest_within(
     """
     branches = len(merges)
     best = np.full((branches, limit + 1), np.inf)
+    reached = np.full((starts[branches] + branches, limit + 1), np.inf)
     for b in range(branches):
         start, size = starts[b], starts[b + 1] - starts[b]
-        width = size + 1
-        reached = np.full((width, limit + 1), np.inf)
-        reached[0, 0] = 0.0
+        here, width = start + b, size + 1
+        reached[here, 0] = 0.0
         for end in range(1, width):
             below = kinds[start + end - 1]
             if below != NOBODY:
-                _joined(reached[end - 1], best[below], reached[end])
-            elif runs:
-                run = offsets[b] + (end - 1) * width + end - 1
-                _added(reached[end - 1], costs[run], gone[run], reached[end])
-            else:
-                block = first[start + end - 1]
-                _added(reached[end - 1], costs[block], gone[block], reached[end])
-            if runs and merges[b]:
-                for begin in range(end - 1):
-                    run = offsets[b] + begin * width + end - 1
-                    _added(reached[begin], costs[run], gone[run], reached[end])
-        best[b] = reached[size]
+                for rows in range(limit + 1):
+                    if best[below, rows] < np.inf:
+                        _added(reached[here + end - 1], best[below, rows], rows, reached[here + end])
+            for begin in range(end - 1 if below == NOBODY else end - 2, -1, -1):
+                if begin < end - 1 and not (runs and merges[b]):
+                    break
+                block = offsets[b] + begin * width + end - 1 if runs else first[start + begin]
+                _added(reached[here + begin], costs[block], int(gone[block] + 0.5), reached[here + end])
+        best[b] = reached[here + size]
         if merges[b] and not runs:
-            alone = np.full(limit + 1, np.inf)
-            alone[0] = 0.0
-            _added(alone, costs[places + b], gone[places + b], best[b])
-    return float(best[branches - 1].min())
+            rows = int(gone[places + b] + 0.5)
+            if rows <= limit:
+                best[b, rows] = min(best[b, rows], costs[places + b])
+    least = best[branches - 1].argmin()
+    if best[branches - 1, least] < np.inf:
+        _traced(starts, kinds, first, last, offsets, merges, runs, places, costs, gone, best, reached, least, chosen)
+    return float(best[branches - 1, least])
 
 
 @njit(cache=True, nogil=True)
-def _added(before: Floats, cost: float, gone: float, into: Floats) -> None:
-    """Add a block to what was reached with each number of rows suppressed."""
-    rows = np.int64(round(gone))
+def _added(before: Floats, cost: float, rows: int, into: Floats) -> None:
+    """Add a block, or a part, to what was reached with each number of rows suppressed."""
     for g in range(len(before) - rows):
         into[g + rows] = min(into[g + rows], before[g] + cost)
 
 
 @njit(cache=True, nogil=True)
-def _joined(before: Floats, part: Floats, into: Floats) -> None:
-    """Add the best of a part to what was reached, for each number of rows suppressed in both."""
-    for rows in range(len(part)):
-        if part[rows] < np.inf:
-            _added(before, part[rows], float(rows), into)
+def _traced(
+    starts: Longs, kinds: Longs, first: Longs, last: Longs, offsets: Longs, merges: Bools, runs: bool, places: int,
+    costs: Floats, gone: Floats, best: Floats, reached: Floats, least: int, chosen: Longs,
+) -> None:  # fmt: skip
+    """Fill in the blocks of the cheapest partition: each step is one whose sum is what was reached, to the last bit."""
+    branches = len(merges)
+    allowed = np.full(branches, -1, np.int64)
+    allowed[branches - 1] = least
+    for b in range(branches - 1, -1, -1):
+        g = allowed[b]
+        if g < 0:
+            continue
+        start, end = starts[b], starts[b + 1] - starts[b]
+        here, width = start + b, end + 1
+        if reached[here + end, g] > best[b, g]:
+            chosen[first[start] : last[start + end - 1] + 1] = places + b
+            continue
+        while end > 0:
+            below, goal, found = kinds[start + end - 1], reached[here + end, g], False
+            if below != NOBODY:
+                for rows in range(g + 1):
+                    if reached[here + end - 1, g - rows] + best[below, rows] == goal:
+                        allowed[below], found = rows, True
+                        g, end = g - rows, end - 1
+                        break
+            begin = end - 1
+            while not found:
+                block = offsets[b] + begin * width + end - 1 if runs else first[start + begin]
+                rows = int(gone[block] + 0.5)
+                if rows <= g and reached[here + begin, g - rows] + costs[block] == goal:
+                    chosen[first[start + begin] : last[start + end - 1] + 1] = block
+                    g, end, found = g - rows, begin, True
+                begin -= 1

@@ -55,7 +55,8 @@ class Line(Protocol):
         """Find the cheapest partition at a price for rows that are suppressed; return its cost without, and rows."""
 
     def solve_within(self, limit: int) -> float:
-        """Return what the cheapest partition costs that suppresses no more than a limit, infinite if there is none."""
+        """Find the cheapest partition that suppresses no more than a limit; return what it costs, infinite if there is
+        none."""
 
     def partition(self) -> tuple[Longs, Floats, int]:
         """Return the partition last found: a label and the loss of a row for each leaf, and its level if it is one."""
@@ -152,11 +153,14 @@ class LevelLine(_NodeLine):
         return cost, gone
 
     def solve_within(self, limit: int) -> float:
-        """Return what the cheapest level costs that suppresses no more than a limit."""
-        blocks = [np.unique(row) for row in self._node]
-        return min(
-            [float(self._costs[inside].sum()) for inside in blocks if self._gone[inside].sum() <= limit] or [inf]
-        )
+        """Find the cheapest level that suppresses no more than a limit; return what it costs."""
+        found = [(inf, self._level)]
+        for row, blocks in enumerate(self._node):
+            inside = np.unique(blocks)
+            if self._gone[inside].sum() <= limit:
+                found.append((float(self._costs[inside].sum()), row))
+        cost, self._level = min(found)
+        return cost
 
     def at(self, level: int) -> tuple[Longs, Floats, int]:
         """Return the partition of a level."""
@@ -204,10 +208,10 @@ class CutLine(_NodeLine):
         )  # fmt: skip
 
     def solve_within(self, limit: int) -> float:
-        """Return what the cheapest cut costs that suppresses no more than a limit."""
+        """Find the cheapest cut that suppresses no more than a limit; return what it costs."""
         return cheapest_within(
-            self._starts, self._kinds, self._first, self._starts, self._merges, False, len(self._order), self._costs,
-            self._gone, limit,
+            self._starts, self._kinds, self._first, self._last, self._starts, self._merges, False, len(self._order),
+            self._costs, self._gone, limit, self._chosen,
         )  # fmt: skip
 
     def partition(self) -> tuple[Longs, Floats, int]:
@@ -330,10 +334,11 @@ class RunLine:
         )  # fmt: skip
 
     def solve_within(self, limit: int) -> float:
-        """Return what the cheapest runs cost that suppress no more than a limit."""
+        """Find the cheapest runs that suppress no more than a limit; return what they cost."""
         s = self._shape
         return cheapest_within(
-            s.starts, s.kinds, s.first, s.offsets, s.merges, True, 0, self._costs, self._gone, limit
+            s.starts, s.kinds, s.first, s.last, s.offsets, s.merges, True, 0, self._costs, self._gone, limit,
+            self._chosen,
         )  # fmt: skip
 
     def partition(self) -> tuple[Longs, Floats, int]:

@@ -40,6 +40,9 @@ MOST_DECIDED = 8
 SELDOM, OFTEN = 2, 48
 """So many nodes at most are bounded between looks for better answers: where a proof is out of reach, and else."""
 
+MOST_ROWS = 20_000
+"""Up to this limit, the best recoding of the eliminated attribute is found for each number of rows suppressed."""
+
 MOST_KEPT = 1 << 12
 """How many boxes of an attribute are kept as keys and losses."""
 
@@ -94,11 +97,11 @@ class Priced:
         )
         line.fill(entries, room, self.ground.watched)
         found = self._best_price(line, base, target / self.terms.full)
-        if found.states is None and found.cost < target and all(box.complete for box in boxes):
+        unsure = found.states is None and found.cost < target and self.terms.limit <= MOST_ROWS
+        if unsure and all(box.complete for box in boxes):
             # All else is given: what is best within the limit is found exactly, for every number of rows.
-            return LowerBound(
-                max(found.cost, (base + line.solve_within(self.terms.limit)) * self.terms.full), None, None
-            )
+            cost = base + line.solve_within(self.terms.limit)
+            return LowerBound(cost * self.terms.full, self._state(line) if cost < inf else None, None)
         return found
 
     def _tools(self) -> tuple[Room, Line]:
@@ -124,11 +127,7 @@ class Priced:
         cost, gone = line.solve(0.0)
         best = base + cost
         if gone <= limit:
-            state = None
-            if self.eliminated is not None:
-                labels, _, level = line.partition()
-                state = {self.eliminated: state_of(self.spaces[self.eliminated], labels, level)}
-            return LowerBound(best * full, state, None)
+            return LowerBound(best * full, self._state(line), None)
         low, high = 0.0, 0.25
         while gone > limit:
             if high > HIGHEST:
@@ -144,6 +143,13 @@ class Priced:
             best = max(best, base + cost + middle * (gone - limit))
             low, high = (middle, high) if gone > limit else (low, middle)
         return LowerBound(best * full, None, None)
+
+    def _state(self, line: Line) -> dict[int, Any] | None:
+        """Return the state of the eliminated attribute that was last found, if one is eliminated."""
+        if self.eliminated is None:
+            return None
+        labels, _, level = line.partition()
+        return {self.eliminated: state_of(self.spaces[self.eliminated], labels, level)}
 
     def _ends(self, a: int, box: Box) -> tuple[Longs, Floats, bool]:
         """Return by leaf what a box contributes to the keys of its coarsest end, and the losses of its finest; and
