@@ -78,6 +78,7 @@ class DuckDBFiles:
         schemas = [_parquet_schema(file, place.called(file)) for file in place.files]
         first = schemas[0]
         for file, schema in zip(place.files, schemas, strict=True):
+            refuse_odd_names(schema.names)
             if sorted(schema.names) != sorted(first.names):
                 raise _unlike(place, file, first.names, schema.names)
             for kind in schema:
