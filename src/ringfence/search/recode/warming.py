@@ -23,7 +23,7 @@ def small_question(spec: Spec) -> tuple[Census, Spec]:
         for name, scheme in zip(columns, [*schemes, schemes[0]], strict=True)
     }
     columns["s"] = list("uvuvuvvv")
-    attributes["s"] = {"role": "sensitive", "order": ["u", "v"]}
+    attributes["s"] = {"role": "sensitive", "order": ["u", "v"], "hierarchy": {"tree": {"x": ["u"], "y": ["v"]}}}
     kinds = {part.kind for part in spec.diversities()} | ({"distinct"} if spec.privacy.p is not None else set())
     privacy: dict[str, Any] = {
         "k": 2,
