@@ -75,21 +75,20 @@ def demo(
     debug: Debug = False,  # noqa: ARG001  read by `main`
 ) -> None:
     """Run the whole flow on sample people, baskets or visits: make a table, anonymize it, audit the release."""
+    from ringfence.rows.staging import naming
     from ringfence.samples import write_baskets, write_people, write_visits
 
     if baskets and visits:
         raise SpecError("--baskets and --visits are two demos; choose one")
     name = "visits" if visits else "baskets" if baskets else "people"
     rows = rows or (6_000 if visits else 30_000)
-    try:
+    with naming(output):
         output.mkdir(parents=True, exist_ok=True)
         if visits:
             (output / "visits.toml").write_text(api.draft(write_visits(output, rows), output).toml, encoding="utf-8")
             spec = Spec.load(output / "visits.toml")
         else:
             spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
-    except OSError as error:
-        raise EngineError(f"cannot write to {str(output)!r}: {error.strerror or error}") from error
     with _progress(json_, output) as listener:
         release = api.run(spec, output, listener=listener)
     if json_:

@@ -64,7 +64,7 @@ class Example:
     people: int | None = None
 
     def __str__(self) -> str:
-        whose = "" if self.people is None else f" of {self.people:,} people"
+        whose = "" if self.people is None else f" of {self.people:,} {'person' if self.people == 1 else 'people'}"
         return f"{some(self.rows, 'row')}{whose}: {_shown(self.labels)}"
 
 

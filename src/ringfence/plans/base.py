@@ -89,6 +89,8 @@ class SavedPlan(ABC):
         """Read a plan from a JSON file."""
         try:
             return cls.loads(Path(path).read_text(encoding="utf-8"))
+        except DataError as error:
+            raise DataError(f"cannot use {str(path)!r}: {error}") from None
         except FileNotFoundError:
             raise DataError(f"there is no plan at {str(path)!r}") from None
         except (OSError, UnicodeDecodeError) as error:

@@ -96,6 +96,10 @@ def naming(place: Path) -> Iterator[None]:
     """Say what it is that cannot be written."""
     try:
         yield
+    except (FileExistsError, NotADirectoryError) as error:
+        raise EngineError(
+            f"cannot write to {str(place)!r}: a file has that name, or is on the way; name a folder"
+        ) from error
     except OSError as error:
         raise EngineError(f"cannot write to {str(place)!r}: {error.strerror or error}") from error
 
