@@ -267,8 +267,14 @@ def _floats_as_text(rows: ibis.Table) -> ibis.Table:
 
 
 def _as_text(column: ibis.Value) -> ibis.Value:
-    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats."""
-    if not column.type().is_floating():
+    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats.
+
+    Decimals always have a digit before the point: the engine writes .5 where their type has no place for one.
+    """
+    kind = column.type()
+    if isinstance(kind, dt.Decimal) and kind.precision == kind.scale and (kind.precision or 38) < 38:
+        column = column.cast(dt.Decimal(kind.precision + 1, kind.scale))
+    if not kind.is_floating():
         return column.cast("string")
     whole = column.try_cast("int64")  # rounds, and is missing for what is too large
     same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
