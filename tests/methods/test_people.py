@@ -332,7 +332,7 @@ def test_a_class_of_one_person_is_found_beside_the_original() -> None:
     assert [finding.rule for finding in verdict.findings] == ["k"]
     assert "2 rows in 1 class of fewer than k = 2 people, the fewest 1" in str(verdict)
     assert verdict.findings[0].example == {"town": "a"}
-    assert "2 rows of 1 people: 'town': 'a'" in str(verdict)
+    assert "2 rows of 1 person: 'town': 'a'" in str(verdict)
     assert (verdict.measured["k"], verdict.measured["k_rows"], verdict.measured["largest_share"]) == (1, 2, 1.0)
     assert "The promise does not hold." in str(verdict)
     assert rf.audit(release.slice(2), plain(suppression=0.5), original).ok

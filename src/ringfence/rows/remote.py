@@ -92,6 +92,7 @@ def _saying(shown: str) -> Iterator[None]:
     try:
         yield
     except urllib.error.HTTPError as error:
+        error.close()  # it holds the answer, and with it the line
         raise DataError(f"cannot read {shown!r}: the server answers {error.code} ({error.reason})") from None
     except urllib.error.URLError as error:
         why = getattr(error.reason, "strerror", None) or str(error.reason)
