@@ -270,3 +270,18 @@ def test_decimals_that_are_all_zero_are_the_same_in_a_narrower_type() -> None:
     attributes = {"x": {"role": "quasi", "hierarchy": "flat"}, "pay": {"role": "insensitive"}}
     release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 2}))
     assert [*release.table["pay"]] == [Decimal("0.0")] * 3
+
+
+def test_rows_that_may_not_be_masked_are_dropped_beside_a_class_of_stars() -> None:
+    """Oak may not go beyond its wood, and its rows do not keep the promise together: they go, and elm is all `*`."""
+    table = pa.table({"tree": ["oak", "oak", "elm", "ash"], "ill": ["flu", "flu", "flu", "gout"]})
+    tree = {"tree": {"wood": ["oak"], "park": ["elm"], "road": ["ash"]}}
+    attributes = {
+        "tree": {"role": "quasi", "hierarchy": tree, "boundary": ["wood"]},
+        "ill": {"role": "sensitive"},
+    }
+    method = {"name": "levels", "levels": {"tree": 2}, "suppression": 0.5, "keep_suppressed": True}
+    promise = {"k": 2, "l": {"value": 2, "kind": "distinct", "of": "ill"}}
+    release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy=promise, method=method))
+    assert release.table["tree"].to_pylist() == ["*", "*"]
+    assert set(release.table["ill"].to_pylist()) == {"flu", "gout"}

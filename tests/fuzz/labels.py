@@ -71,9 +71,11 @@ class Reader:
         if ends is None:
             return False
         low, high, closed = ends
-        rank = self._rank(meaning)
-        lowest = None if low is None else self._rank(self.column.canonical(low))
-        highest = None if high is None else self._rank(self.column.canonical(high))
+        lowest, highest = (None if end is None else self.column.canonical(end) for end in (low, high))
+        if isinstance(meaning, bytes) and spelled(lowest) == low:  # a text file has them so, and in that order
+            lowest, rank, highest = (spelled(each) for each in (lowest, meaning, highest))
+        else:
+            lowest, rank, highest = (None if each is None else self._rank(each) for each in (lowest, meaning, highest))
         numbers = [_number(each) for each in (lowest, rank, highest)]
         if "order" not in self.attribute and None not in numbers:  # numbers are ordered by value, also as text
             lowest, rank, highest = numbers

@@ -117,16 +117,16 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     there[class_of[:count]] = True  # by class: is any of its rows published?
     gone = ~there[class_of]
     gone[count:] |= unlabelled
-    if spec.method.keep_suppressed:
-        gone &= ~_mask(labels, class_of, gone, count)
-    part_of = classes([Column("", (None,) * both, class_of), *others], both)[1]
     amounts = [np.concatenate(pair) for pair in zip(_sums(ours), _sums(theirs), strict=True)]
-    sides = np.repeat([1, -1], [count, both - count])
-    differences = [_total(part_of[~gone], (each * sides)[~gone], both) for each in amounts]
-    wrong = np.logical_or.reduce([each != 0 for each in differences])
     suppressed = int(amounts[0][count:].sum() - amounts[0][:count].sum())
-    if not wrong.any():
-        return [], suppressed
+    sides = np.repeat([1, -1], [count, both - count])
+    # Rows that go are all masked or all dropped: either may explain a release with a class of `*` throughout.
+    for owner, left in [*_masked(labels, class_of, gone, count, spec), (class_of, gone)]:
+        part_of = classes([Column("", (None,) * both, owner), *others], both)[1]
+        differences = [_total(part_of[~left], (each * sides)[~left], both) for each in amounts]
+        wrong = np.logical_or.reduce([each != 0 for each in differences])
+        if not wrong.any():
+            return [], suppressed
     where = np.flatnonzero(wrong[part_of[:count]])
     number = int(where[0]) if len(where) else int(np.flatnonzero(wrong[part_of])[0])
     affected = int(amounts[0][:count][wrong[part_of[:count]]].sum())
@@ -206,18 +206,19 @@ def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: S
     return Column(name, tuple(numbers), np.concatenate(codes))
 
 
-def _mask(labels: Sequence[Column], class_of: Longs, gone: Bools, count: int) -> Bools:
-    """Move rows whose class is not published to the one with `*` in every quasi-identifier, if there is one.
-
-    Return which rows were moved.
-    """
+def _masked(
+    labels: Sequence[Column], class_of: Longs, gone: Bools, count: int, spec: Spec
+) -> Iterator[tuple[Longs, Bools]]:
+    """Yield, where rows that go may be masked, classes in which they are: in that with `*` in every quasi-identifier."""
+    if not spec.method.keep_suppressed:
+        return
     masked = np.ones(count, bool)
     for column in labels:
         masked &= np.array([label == ROOT for label in column.labels], bool)[column.codes[:count]]
-    if not masked.any():
-        return np.zeros_like(gone)
-    class_of[gone] = class_of[np.flatnonzero(masked)[0]]
-    return gone.copy()
+    if masked.any():
+        moved = class_of.copy()
+        moved[gone] = class_of[np.flatnonzero(masked)[0]]
+        yield moved, np.zeros_like(gone)
 
 
 # By marks
