@@ -71,11 +71,10 @@ class Reader:
         if ends is None:
             return False
         low, high, closed = ends
-        lowest, highest = (None if end is None else self.column.canonical(end) for end in (low, high))
-        if isinstance(meaning, bytes) and spelled(lowest) == low:  # a text file has them so, and in that order
-            lowest, rank, highest = (spelled(each) for each in (lowest, meaning, highest))
-        else:
-            lowest, rank, highest = (None if each is None else self._rank(each) for each in (lowest, meaning, highest))
+        limits = [None if end is None else self.column.canonical(end) for end in (low, high)]
+        as_text = isinstance(meaning, bytes) and spelled(limits[0]) == low  # so a text file has them, and in that order
+        lowest, highest = (None if each is None else self._rank(each, as_text=as_text) for each in limits)
+        rank = self._rank(meaning, as_text=as_text)
         numbers = [_number(each) for each in (lowest, rank, highest)]
         if "order" not in self.attribute and None not in numbers:  # numbers are ordered by value, also as text
             lowest, rank, highest = numbers
@@ -86,10 +85,12 @@ class Reader:
             return False
         return bool(above and below)
 
-    def _rank(self, meaning: Any) -> Any:
+    def _rank(self, meaning: Any, *, as_text: bool) -> Any:
         order = self.attribute.get("order")
         if isinstance(order, list) and spelled(meaning) in order:
             return order.index(spelled(meaning))
+        if as_text:
+            return spelled(meaning)
         if isinstance(meaning, bytes):  # in the order of what is read
             return "".join(chr(c) if 32 <= c < 127 and chr(c) not in "'\"\\" else f"\\x{c:02X}" for c in meaning)
         return meaning

@@ -1,5 +1,6 @@
 """The manifest: what it says is so, or the audit of the release says that it is not."""
 
+import datetime as dt
 import hashlib
 import json
 import math
@@ -125,6 +126,23 @@ def test_rows_of_a_typed_file_may_come_in_any_order(tmp_path: Path) -> None:
     assert "changed after it was published" in complaints(release, spec_of("hilbert"))
     rewrite(release, lambda _: None)
     assert complaints(release, spec_of("hilbert")) == ""
+
+
+def test_sets_of_days_are_typed_as_days_and_as_no_others(tmp_path: Path) -> None:
+    first, second = ([dt.date(year, 3, 31), dt.date(year, 4, 1)] for year in (2023, 2024))
+    spec = rf.Spec(
+        attributes={"seen": {"role": "quasi", "hierarchy": "flat", "representation": "set"}},
+        privacy={"k": 2},
+        method={"name": "mondrian"},
+    )
+    release = rf.anonymize(pa.table({"seen": first + second}), spec).save(tmp_path, "parquet", report=False)
+    typed = release.with_name("typed.parquet")
+    assert sorted(pq.read_table(typed)["seen"].to_pylist()) == [first, first, second, second]
+    assert complaints(release, spec) == ""
+    other = pa.table({"seen": pa.array([first, first, second, [second[0], dt.date(2024, 4, 2)]])})
+    pq.write_table(other, typed, store_schema=False)
+    rewrite(release, lambda _: None)
+    assert "does not say what the labels" in complaints(release, spec)
 
 
 @pytest.mark.parametrize("name", ["names.csv", ".hidden", "typed.csv"])

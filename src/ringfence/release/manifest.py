@@ -19,7 +19,7 @@ import pyarrow.parquet
 from ringfence.audit.trace.rows import same_rows
 from ringfence.audit.verdict import Finding, Verdict
 from ringfence.errors import DataError, listed
-from ringfence.plans.typed import typed_rows
+from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PUBLIC
 from ringfence.rows.engine import Engine, as_released
 from ringfence.search.decision import Decision, Plan
@@ -240,13 +240,22 @@ def wrong_typed(engine: Engine, release: Path, spec: Spec) -> Iterator[str]:
     path = release.with_name(TYPED)
     if not path.is_file():
         return
-    said = typed_rows(engine, engine.open(release, as_released(spec.data), as_it_stands=True), spec)
     shown = engine.open(path, spec.data, as_it_stands=True)
+    # Sets of days may be those of a column of days or of text. Whichever the typed file says, labels must bear it out.
+    days = [field.name for field in shown.schema().to_pyarrow() if _of_days(field.type)]
+    spec = spec.with_dates([name for name in spec.attributes if name in days or f"{name} {LOW}" in days])
+    said = typed_rows(engine, engine.open(release, as_released(spec.data), as_it_stands=True), spec)
     if said is None or said.schema() != shown.schema():
         columns = "none" if said is None else listed(map(repr, said.columns))
         yield f"{TYPED!r} has other columns, or other types, than the labels of the release make: {columns}"
     elif [*same_rows(engine, shown, said)]:
         yield f"{TYPED!r} does not say what the labels of the release say"
+
+
+def _of_days(kind: pyarrow.DataType) -> bool:
+    """Whether a column is of days or moments, or of lists of them."""
+    each = kind.value_type if pyarrow.types.is_list(kind) else kind
+    return bool(pyarrow.types.is_date(each) or pyarrow.types.is_timestamp(each))
 
 
 def _wrong_promise(stated: Mapping[str, Any], spec: Spec) -> Iterator[str]:

@@ -209,7 +209,7 @@ def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: S
 def _masked(
     labels: Sequence[Column], class_of: Longs, gone: Bools, count: int, spec: Spec
 ) -> Iterator[tuple[Longs, Bools]]:
-    """Yield, where rows that go may be masked, classes in which they are: in that with `*` in every quasi-identifier."""
+    """Yield, where rows that go may be masked, classes in which they are: in that with `*` throughout."""
     if not spec.method.keep_suppressed:
         return
     masked = np.ones(count, bool)
