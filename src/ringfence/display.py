@@ -4,11 +4,12 @@ On a terminal, or in a notebook. Nothing is shown of work that takes less than a
 afterwards.
 """
 
+import io
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -76,10 +77,42 @@ class Display:
 @contextmanager
 def shown(console: Console | None = None) -> Iterator[Display]:
     """Show what a run is busy with as long as the context lasts; see `api.progress`."""
-    display = Display()
-    live = Live(display, console=console or Console(stderr=True), refresh_per_second=8, transient=True)
-    with _stoppable(display), live:
+    display, console = Display(), console or Console(stderr=True)
+    view: AbstractContextManager[object]
+    if console.is_jupyter:
+        view = _under_the_cell(display)
+    else:
+        view = Live(display, console=console, refresh_per_second=8, transient=True)
+    with _stoppable(display), view:
         yield display
+
+
+@contextmanager
+def _under_the_cell(display: Display) -> Iterator[None]:
+    """Show it in a notebook by what each has: rich would ask for packages that few have, and show nothing without."""
+    from IPython.display import HTML
+    from IPython.display import display as put
+
+    place, over = put(HTML(""), display_id=True), threading.Event()
+
+    def refresh() -> None:
+        while not over.wait(0.25):
+            place.update(HTML(_as_html(display)))
+
+    thread = threading.Thread(target=refresh, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        place.update(HTML(""))
+
+
+def _as_html(display: Display) -> str:
+    paper = Console(file=io.StringIO(), width=100, record=True, force_jupyter=False)
+    paper.print(display)
+    return paper.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class DuckDB(Engine):
         self._held: dict[str, pa.Table] = {}
         self._files = DuckDBFiles(self._duckdb, self._scratch, self._cleanup)
         self._frugal = data.memory_limit is not None
-        self._duckdb.execute("SET enable_progress_bar = false")  # at a prompt it would write between what we show
+        self._duckdb.execute("PRAGMA disable_progress_bar")  # at a prompt it would write between what we show
         self._duckdb.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
         self._duckdb.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
         if data.memory_limit is not None:
