@@ -705,6 +705,11 @@ def test_words_for_missing_values_are_found(tmp_path: Path, cells: list[str], mi
     assert rf.draft(pa.table({"a": cells, "b": ["k"] * len(cells)})).data.missing_values == ["", *missing]
 
 
+def test_numbers_that_stand_apart_are_missing_in_typed_columns_too() -> None:
+    table = pa.table({"age": [*range(18, 90), 999, 999], "height": [*map(float, range(150, 222)), -9.0, -9.0]})
+    assert rf.draft(table).data.missing_values == ["", "-9", "999"]
+
+
 def test_a_word_that_is_a_value_elsewhere_is_none_for_missing(tmp_path: Path) -> None:
     path = written(tmp_path, "pay,country\n1,NA\n2,DE\nNA,FR\n3,NO\n")
     assert rf.draft(path).data.missing_values == [""]

@@ -17,16 +17,17 @@ MOST_READ = 200_000
 def how_written(engine: Engine, rows: ibis.Table, data: Data) -> tuple[Data, list[str]]:
     """Return how the cells of some rows are to be read, and why."""
     with held(engine, rows) as kept:
-        texts = [name for name, kind in kept.schema().items() if kind.is_string()]
-        sizes = [engine.size(kept.select(name).distinct()) for name in texts]
-        read = [name for name, size in zip(texts, sizes, strict=True) if size <= MOST_READ]
-        columns = {name: value_counts(engine, kept, name) for name in read}
+        kinds = {name: kind for name, kind in kept.schema().items() if kind.is_string() or kind.is_numeric()}
+        sizes = {name: engine.size(kept.select(name).distinct()) for name in kinds}
+        columns = {name: value_counts(engine, kept, name) for name, size in sizes.items() if size <= MOST_READ}
     found: dict[str, Any] = {}
     words, told = missing_words(columns)
     if words:
         found["missing_values"] = [*dict.fromkeys([*data.missing_values, *words])]
     known = {
-        name: {word: count for word, count in counts.items() if word not in words} for name, counts in columns.items()
+        name: {word: count for word, count in counts.items() if word not in words}
+        for name, counts in columns.items()
+        if kinds[name].is_string()
     }
     marks, shows = number_marks(known, data.delimiter)
     if marks != PLAIN_NUMBERS:
