@@ -10,7 +10,10 @@ import sys
 
 from benchmarks.data import data_folder
 
-NAMES = ["lattice", "frontier", "optimal", "answers", "cluster", "local", "ring", "itemsets", "people", "job", "audit"]
+NAMES = [
+    *("lattice", "frontier", "optimal", "answers", "cluster", "local", "ring", "itemsets", "people", "job", "audit"),
+    "drafts",
+]
 PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]
 
 
