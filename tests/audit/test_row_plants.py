@@ -272,6 +272,17 @@ def test_decimals_that_are_all_zero_are_the_same_in_a_narrower_type() -> None:
     assert [*release.table["pay"]] == [Decimal("0.0")] * 3
 
 
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_decimals_below_one_are_written_as_they_are(file_format: str, tmp_path: Path) -> None:
+    """Where all are, their type has no digit before the point, and the engine would write .10."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"x": ["a", "a", "b", "b"], "share": [Decimal("0.10")] * 4})
+    attributes = {"x": {"role": "quasi", "hierarchy": "flat"}, "share": {"role": "quasi", "hierarchy": "flat"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": "hilbert"})
+    written = rf.anonymize(table, spec).save(tmp_path, file_format, report=False)
+    assert rf.audit(written, spec, table).ok
+
+
 def test_rows_that_may_not_be_masked_are_dropped_beside_a_class_of_stars() -> None:
     """Oak may not go beyond its wood, and its rows do not keep the promise together: they go, and elm is all `*`."""
     table = pa.table({"tree": ["oak", "oak", "elm", "ash"], "ill": ["flu", "flu", "flu", "gout"]})

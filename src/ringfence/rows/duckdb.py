@@ -175,7 +175,7 @@ class DuckDB(Engine):
         elif path.suffix in BASKETS.suffixes:
             options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
         else:
-            rows, dialect, quote = _floats_as_text(rows), as_released(data), literal(data.quote)
+            rows, dialect, quote = _fractions_as_text(rows), as_released(data), literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
                 rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
@@ -260,10 +260,9 @@ def _compares_alike(kind: pa.DataType) -> bool:
     return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
 
 
-def _floats_as_text(rows: ibis.Table) -> ibis.Table:
-    return with_columns(
-        rows, {name: _as_text(rows[name]) for name, kind in rows.schema().items() if kind.is_floating()}
-    )
+def _fractions_as_text(rows: ibis.Table) -> ibis.Table:
+    fractions = [name for name, kind in rows.schema().items() if kind.is_floating() or kind.is_decimal()]
+    return with_columns(rows, {name: _as_text(rows[name]) for name in fractions})
 
 
 def _as_text(column: ibis.Value) -> ibis.Value:
