@@ -918,7 +918,7 @@ def test_exit_codes_of_an_audit(desk: Desk) -> None:
     assert "to mend it: generalize these rows further, or suppress them" in failed.out
     assert "The promise does not hold" in (desk.folder / "verdict" / "audit.html").read_text()
     assert desk.audit("--json").code == 1
-    refused(desk.audit("--attack", "all"), 2, "no attack can be carried out")
+    refused(desk.audit("--attack", "linkage"), 2, "it needs the original")
     desk.put(privacy="k_map = 2")
     refused(desk.audit(), 2, "it needs a table of the population")
 
@@ -996,7 +996,7 @@ def test_the_release_just_written_passes_its_audit(desk: Desk) -> None:
     done(desk.run())
     assert "The promise holds." in done(desk.audit()).out
     verdict = done(desk.audit("--json")).json
-    keys = {"schema", "ok", "measured", "findings", "smallest", "notes", "risk", "attacks", "unjudged"}
+    keys = {"schema", "ok", "measured", "findings", "smallest", "notes", "risk", "attacks", "refinement", "unjudged"}
     assert verdict.keys() == keys
     assert verdict["ok"] is True
     assert verdict["findings"] == []

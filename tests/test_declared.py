@@ -193,9 +193,10 @@ def test_a_new_method_runs_is_audited_saved_and_reported(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("toys")
 def test_a_new_metric_is_minimized_by_every_scheme(tmp_path: Path) -> None:
+    few = PEOPLE.set_column(1, "age", pa.array([20, 20, 29, 29, 31, 45, 45, 48, 60, 60]))  # no bound: all are tried
     for scheme in ("level", "cut", "ordered", "set"):
         spec = rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, method={"metric": "forgotten", "scheme": scheme})
-        release = rf.anonymize(PEOPLE, spec)
+        release = rf.anonymize(few, spec)
         assert release.search is not None
         assert release.search.optimal
         assert release.metrics["forgotten"] == pytest.approx(release.search.cost)

@@ -473,8 +473,8 @@ def audit(
     has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to guess for an
     adversary who knows whose that many rows are. `attacks` are carried out with the original at hand: "all", or some
     of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other` release of the
-    same table. A release of the method `anatomy` is two tables: `sensitive` is the second, by default the file of that
-    name beside the first.
+    same table; refinement needs the release alone. A release of the method `anatomy` is two tables: `sensitive` is the
+    second, by default the file of that name beside the first.
     """
     from ringfence.audit.labels.told import told_dates
     from ringfence.audit.verify import verify

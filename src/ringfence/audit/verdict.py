@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ringfence.audit.refinement.found import Refinement
 from ringfence.audit.risk import Risk, as_json, shown_risk
 from ringfence.markup import clipped, paragraph, table
 
@@ -141,6 +142,8 @@ class Verdict:
     """How likely it is that someone is found; None of a release without rows or quasi-identifiers."""
     attacks: tuple[Attack, ...] = ()
     """What attacks that were asked for achieve."""
+    refinement: Refinement | None = None
+    """What comes out of the labels alone, where that attack was asked for."""
     unjudged: tuple[str, ...] = ()
     """What could not be judged, and what that needs; as long as there is any, the promise is not known to hold."""
 
@@ -158,6 +161,7 @@ class Verdict:
             "notes": [*self.notes],
             "risk": None if self.risk is None else as_json(self.risk),
             "attacks": [*map(asdict, self.attacks)],
+            "refinement": None if self.refinement is None else asdict(self.refinement),
             "unjudged": [*self.unjudged],
         }
 
@@ -183,13 +187,16 @@ class Verdict:
             lines += ["Risk:", *shown_risk(self.risk)]
         if self.attacks:
             lines += ["Attacks:", *(f"  [{attack.name}] {attack}" for attack in self.attacks)]
+        if self.refinement is not None:
+            lines += ["What comes out of the labels alone:", *(f"  {part}" for part in self.refinement.sentences)]
         return "\n".join([*lines, *(f"Note: {note}." for note in self.notes)])
 
     def _repr_html_(self) -> str:
         head = paragraph(str(self).partition("\n")[0], strong=True)
         found = [(finding.rule, f"{finding.rows:,}", finding, finding.mend) for finding in self.findings]
         findings = table(["rule", "rows", "finding", "what would mend it"], found) if found else ""
-        tried = [(attack.name, attack) for attack in self.attacks]
+        tried: list[tuple[str, object]] = [(attack.name, attack) for attack in self.attacks]
+        tried += [("refinement", part) for part in self.refinement.sentences] if self.refinement is not None else []
         attacks = table(["attack", "what it achieves"], tried) if tried else ""
         return head + table(["measured", "value"], self.measured.items()) + findings + attacks
 

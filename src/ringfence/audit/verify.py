@@ -11,7 +11,7 @@ import ibis
 import numpy as np
 
 from ringfence.audit.attacks.at_hand import AtHand
-from ringfence.audit.attacks.carry_out import carry_out, choose, read_other, read_truth, unsuccessful
+from ringfence.audit.attacks.carry_out import REFINEMENT, carry_out, choose, read_other, read_truth, unsuccessful
 from ringfence.audit.attacks.carry_out import items as attack_items
 from ringfence.audit.attacks.corruption import corrupt
 from ringfence.audit.column_findings import (
@@ -29,6 +29,8 @@ from ringfence.audit.models.guarantees import judge
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.models.population import Fits, fit
 from ringfence.audit.models.posterior import judge_posteriors
+from ringfence.audit.refinement.notes import told_by_labels
+from ringfence.audit.refinement.refine import refine
 from ringfence.audit.risk import Risk, measure_risk
 from ringfence.audit.trace.against import Linked, judge_against, needed, read_linked
 from ringfence.audit.trace.anatomy import verify_anatomy
@@ -107,9 +109,11 @@ def verify(
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
         verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
         return verdict.with_findings(wrong_rows)
-    _refuse_unjudged(spec, original is not None, population is not None, corrupted, bool(attacks))
+    attacked = any(name != REFINEMENT for name in attacks)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted, attacked)
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
-    rows, released = _read(engine, rows, spec, bool(attacks))
+    attacked = any(name != REFINEMENT for name in attacks)
+    rows, released = _read(engine, rows, spec, attacked)
     quasi, total = spec.of_role("quasi"), int(released.rows.sum())
     evidence = _Evidence([*column_findings(rows.columns, total, spec), *wrong_rows], {"k": 0})
     if total == 0:
@@ -122,11 +126,12 @@ def verify(
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
         evidence.notes += gap_notes(released, spec.k) if quasi else []
         evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and quasi else []
+    evidence.notes += told_by_labels(spec)
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:
         known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
-        linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, bool(attacks))
+        linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, attacked)
     evidence.crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
         None
@@ -153,7 +158,12 @@ def verify(
     if "items" in attacks:
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
         carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
-    return replace(verdict, attacks=tuple(carried_out), notes=(*verdict.notes, *unsuccessful(attacks, carried_out)))
+    return replace(
+        verdict,
+        attacks=tuple(carried_out),
+        refinement=refine(engine, released, spec, original) if REFINEMENT in attacks else None,
+        notes=(*verdict.notes, *unsuccessful(attacks, carried_out)),
+    )
 
 
 def _read(engine: Engine, rows: ibis.Table, spec: Spec, attacked: bool) -> tuple[ibis.Table, Released]:

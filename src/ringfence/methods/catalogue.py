@@ -11,6 +11,7 @@ ATTACKS = {
     "corruption": "know whose some rows are",
     "items": "know m labels of a basket",
     "intersection": "join two releases of one table",
+    "refinement": "read values out of labels, from the release alone",
 }
 
 

@@ -1,6 +1,6 @@
 """Attacks for people: what each does in plain words, and how often it succeeds, in a picture and in a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -55,24 +55,31 @@ WORDS = {
 
 @dataclass(frozen=True)
 class AttackSection:
-    """What a page says about attacks: its HTML, and its chart."""
+    """What a page says about attacks: its HTML, and its chart, if guesses were made."""
 
     html: Markup
-    chart: Chart
+    charts: Mapping[str, Chart]
 
 
 def attack_section(verdict: Verdict) -> AttackSection | None:
     """Show the attacks that were carried out; None where none were."""
-    if not verdict.attacks:
+    if not verdict.attacks and verdict.refinement is None:
         return None
-    title = headline(verdict.attacks)
-    chart = draw_attacks(verdict.attacks, title)
+    title, charts = "", {}
+    if verdict.attacks:
+        title = headline(verdict.attacks)
+        charts["attacks"] = draw_attacks(verdict.attacks, title)
     groups = [
         (*WORDS[name], [attack for attack in verdict.attacks if attack.name == name])
         for name in dict.fromkeys(attack.name for attack in verdict.attacks)
     ]
-    html = template("attacks").render(title=title, svg=inline(chart, title), groups=groups)
-    return AttackSection(Markup(html), chart)
+    html = template("attacks").render(
+        title=title,
+        svg=inline(charts["attacks"], title) if charts else None,
+        groups=groups,
+        refinement=verdict.refinement,
+    )
+    return AttackSection(Markup(html), charts)
 
 
 def headline(attacks: Sequence[Attack]) -> str:

@@ -54,7 +54,7 @@ def build_report(
     `baskets` are those of the rows that are published, if they have any.
     """
     attacked = attack_section(verdict)
-    attacks, charts = (None, {}) if attacked is None else (attacked.html, {"attacks": attacked.chart})
+    attacks, charts = (None, {}) if attacked is None else (attacked.html, dict(attacked.charts))
     section = None
     if baskets is not None and decision.basket is not None:
         section = basket_section(baskets, decision.basket)

@@ -9,6 +9,7 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -193,6 +194,7 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
             # Blanks and commas often stand between items, so labels of groups of items do without.
             between = ".." if attribute.role == "items" else ", "
             keys = sorted(keys, key=lambda key: -support[key]) if by == "support" else keys
+            _refuse_bracketed(name, {label(key): support[key] for key in keys}, attribute)
             paths = _fanout_paths([label(key) for key in keys], fanout, between)
             hierarchy = _from_data(name, paths, missing)
         case CodeHierarchy(codes=system):
@@ -205,6 +207,18 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
         return hierarchy
     marks = boundary.level if isinstance(boundary, BoundaryLevel) else boundary
     return hierarchy.with_boundary(marks, f"attributes.{name}.boundary")
+
+
+def _refuse_bracketed(name: str, support: Mapping[str, int], attribute: Attribute) -> None:
+    """Refuse values that nobody could tell from groups of a fan-out, unless their order lists them."""
+    known = attribute.order if isinstance(attribute.order, list) else []
+    odd = {
+        value: rows for value, rows in support.items() if re.fullmatch(r"\[.*\]", value, re.S) and value not in known
+    }
+    if odd and attribute.role != "items":
+        raise DataError(
+            f"column {name!r} has values in square brackets, which stand for groups of a fan-out: {_tally(odd)}"
+        )
 
 
 def _from_data(name: str, paths: Sequence[Sequence[str]], missing: bool) -> Hierarchy:

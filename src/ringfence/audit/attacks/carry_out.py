@@ -28,8 +28,14 @@ from ringfence.spec import Spec
 
 MOST_KNOWN = 3
 TARGETS = 500
-NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "items", "intersection")
-NEEDED = {"items": "an attribute of role items", "intersection": "the original and the other release"}
+REFINEMENT = "refinement"
+"""The attack that needs no original, and says what comes out instead of how often a guess is right."""
+NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "items", "intersection", REFINEMENT)
+NEEDED = {
+    "items": "an attribute of role items",
+    "intersection": "the original and the other release",
+    REFINEMENT: "quasi-identifiers",
+}
 
 NOTHING = {
     "homogeneity": "no sensitive attribute is published, or the original lacks it",
@@ -43,10 +49,12 @@ NOTHING = {
 
 def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other: bool) -> list[str]:
     """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
+    beside = has_original and bool(spec.of_role("quasi"))
     possible = {
-        name: (spec.items is not None if name == "items" else has_original and bool(spec.of_role("quasi")))
-        and (name != "intersection" or has_other)
-        for name in NAMES
+        **dict.fromkeys(NAMES, beside),
+        "items": spec.items is not None,
+        "intersection": beside and has_other,
+        REFINEMENT: bool(spec.of_role("quasi")) and not has_rings(spec),
     }
     if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
         possible = {name: name in ("homogeneity", "corruption") for name in NAMES}
@@ -57,8 +65,6 @@ def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other:
         if not possible[name]:
             needed = "classes" if spec.has_buckets else NEEDED.get(name, "the original")
             raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed}")
-    if "all" in attacks and not chosen:
-        raise DataError("no attack can be carried out: they need the original")
     return chosen
 
 
@@ -74,7 +80,7 @@ def carry_out(names: Sequence[str], at_hand: AtHand, other: AtHand | None) -> It
 def unsuccessful(names: Sequence[str], found: Sequence[Attack]) -> Iterator[str]:
     """Say of attacks that were to be carried out, and are not among what was found, why that is."""
     for name in names:
-        if not any(attack.name == name for attack in found):
+        if name != REFINEMENT and not any(attack.name == name for attack in found):
             yield f"the attack {name!r} has nothing to go by: {NOTHING[name]}"
 
 

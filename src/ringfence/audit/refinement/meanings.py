@@ -1,0 +1,149 @@
+"""What a label says of the rows that have it, where it is tight: made from the values of its class and no others.
+
+A set lists values each of which some row has. Of a range, some row has its first and some its last value. A node of a
+hierarchy is the lowest above its rows, so that they are under two of its children at least. What is proven here holds
+for every table that gives the same release; where a reader cannot know, nothing is proven.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ringfence.audit.counts import Column
+from ringfence.audit.labels.grammar import grammar
+from ringfence.audit.labels.growing import stated_tree
+from ringfence.audit.labels.moments import as_moment
+from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_of, has_missing
+from ringfence.audit.labels.trees import Tree
+from ringfence.declared import Representation
+from ringfence.spec import Spec
+from ringfence.spec.tables import Attribute, FanoutHierarchy
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a label says: the values that some row must have, and of how many that may be there, if that is known.
+
+    A value that is published as it is has itself alone. `parts` are the sizes of a node's children, where the values
+    must be under two of them at least.
+    """
+
+    present: tuple[str | None, ...] = ()
+    width: int | None = None
+    parts: tuple[int, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a value as it is."""
+        return self.width == 1
+
+
+def meanings(column: Column, spec: Spec) -> list[Meaning]:
+    """Return what each label of a column says, by the way in which the method shows the attribute.
+
+    Of a table that was recoded value by value, or by another tool, labels are taken for what they look like.
+    """
+    attribute, labels = spec.attributes[column.name], [label for label in column.spelled if label is not None]
+    shown = spec.shown_as(column.name) if spec.groups_rows else None
+    if shown is None and isinstance(attribute.hierarchy, FanoutHierarchy):
+        shown = "hierarchy"
+    place = _place(attribute)
+    reader = _Reader(
+        shown=shown,
+        is_value=grammar(column.name, spec, labels).is_value,
+        place=place,
+        step=_step(labels, place),
+        tree=stated_tree(column.name, spec),
+    )
+    return [reader.read(label) for label in column.spelled]
+
+
+def _place(attribute: Attribute) -> Callable[[str], Any]:
+    """Return where a value lies in the attribute's order."""
+    if attribute.measured_dates:
+        return as_moment
+    if isinstance(attribute.order, list):
+        return attribute.order.index
+    return _number if attribute.numeric else str
+
+
+def _number(text: str) -> Fraction | None:
+    number = as_number(text)
+    return None if number is None else Fraction(number)
+
+
+def _step(labels: Sequence[str], place: Callable[[str], Any]) -> Fraction | None:
+    """Return how finely the numbers of a column are told, days as well; None where they are not on a line.
+
+    It is only by this that a reader can count what may lie in a range.
+    """
+    if place not in (as_moment, _number):
+        return None
+    told = [place(value) for label in labels for value in ends_of(label) or as_set(label) or (label,) if value]
+    finest = max((each.denominator for each in told if each is not None), default=1)
+    return Fraction(1, finest)
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """What labels of one attribute say. `shown` is None where they are taken for what they look like."""
+
+    shown: Representation | None
+    is_value: Callable[[str], bool]
+    place: Callable[[str], Any]
+    step: Fraction | None
+    tree: Tree | None
+
+    def read(self, label: str | None) -> Meaning:
+        """Return what a label says. `*` may be the label of rows that were masked, and says nothing."""
+        if label is None:
+            return Meaning((None,), 1)
+        if label == ROOT:
+            return Meaning()
+        if self.tree is not None and self.tree.held(label) is not None:
+            return self._node(label, self.tree)
+        ends = None if self.shown == "hierarchy" else ends_of(label)
+        if ends is not None and all(map(self.is_value, ends)):
+            return self._range(ends, (None,) if has_missing(label) else ())
+        values = as_set(label)
+        if values is not None and all(value is None or self.is_value(value) for value in values):
+            return self._set(values)
+        return Meaning((label,), 1) if self.is_value(label) and not _is_bracketed(label) else Meaning()
+
+    def _set(self, values: tuple[str | None, ...]) -> Meaning:
+        if self.shown != "range":
+            return Meaning(values, len(values))
+        # A range of values that are no numbers is told by all that lie in it: only the first and the last are there.
+        inside = sorted((value for value in values if value is not None), key=self.place)
+        ends = [*dict.fromkeys([inside[0], inside[-1]])] if inside else []
+        return Meaning((*ends, *([None] if None in values else [])), len(values))
+
+    def _range(self, ends: tuple[str, str], gap: tuple[None, ...]) -> Meaning:
+        low, high = map(self.place, ends)
+        if self.step is None or low is None or high is None:
+            return Meaning((*ends, *gap))
+        return Meaning((*ends, *gap), int((high - low) / self.step) + 1 + len(gap))
+
+    def _node(self, label: str, tree: Tree) -> Meaning:
+        held = tree.held(label)
+        assert held is not None
+        leaves, steps = (each.tolist() for each in held)
+        if len(leaves) == 1:
+            return Meaning((tree.paths[leaves[0]][0],), 1)
+        values = tuple(tree.paths[leaf][0] for leaf in leaves)
+        if self.shown == "set":  # a set of all that is under a node has its name
+            return Meaning(values, len(values))
+        if self.shown == "range":
+            return Meaning((), len(values))
+        children = [tree.paths[leaf][step - 1] for leaf, step in zip(leaves, steps, strict=True)]
+        sizes = Counter(children)
+        if len(sizes) == 1:  # a node above another that holds the same: no tight label has its name
+            return Meaning((), len(values))
+        alone = [value for value, child in zip(values, children, strict=True) if sizes[child] == 1]
+        return Meaning(tuple(alone) if len(sizes) == 2 else (), len(values), tuple(sorted(sizes.values())))
+
+
+def _is_bracketed(label: str) -> bool:
+    return label.startswith(("{", "[")) and label.endswith(("}", "]", ")"))

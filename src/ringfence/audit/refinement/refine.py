@@ -1,0 +1,51 @@
+"""The attack `refinement`: what readers of a release alone find out of quasi-identifiers, knowing how it is made.
+
+No promise here forbids it: k-anonymity hides which row is whose, not what the rows are. Cohen: Attacks on
+Deidentification's Defenses (USENIX Security 2022) calls undoing generalization *downcoding*.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import ibis
+
+from ringfence.audit.counts import Released, read_released
+from ringfence.audit.refinement.classes import Row, refine_classes
+from ringfence.audit.refinement.found import Refinement
+from ringfence.audit.trace.against import complete
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS
+from ringfence.spec import Spec
+
+
+def refine(engine: Engine, released: Released, spec: Spec, original: ibis.Table | None) -> Refinement:
+    """Return what comes out of a release, and how much of it is true where the original is at hand."""
+    found, rows = refine_classes(released, spec)
+    return found if original is None else _checked(found, rows, _counted(engine, original, spec))
+
+
+def _checked(found: Refinement, rows: Sequence[Row], truth: Counter[Row]) -> Refinement:
+    """Say how many rows that came out the original has, and how many people whom it has once.
+
+    A row comes out as often as it is certain: it is right that often at most.
+    """
+    claimed = Counter(rows)
+    return replace(
+        found,
+        right=sum(min(times, truth[row]) for row, times in claimed.items()),
+        unique=sum(truth[row] == 1 for row in claimed),
+        alone=sum(times == 1 for times in truth.values()),
+    )
+
+
+def _counted(engine: Engine, original: ibis.Table, spec: Spec) -> Counter[Row]:
+    """Return how often the original has each combination of quasi-identifiers, spelled as labels are."""
+    quasi = spec.of_role("quasi")
+    counted = engine.count(complete(original, spec), quasi)
+    read = read_released(counted, ROWS, quasi, [], spec, original=True)
+    columns = [[column.labels[code] for code in column.codes.tolist()] for column in read.quasi]
+    truth: Counter[Row] = Counter()
+    for row, times in zip(zip(*columns, strict=True), read.rows.tolist(), strict=True):
+        truth[row] += times
+    return truth
