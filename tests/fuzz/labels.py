@@ -98,9 +98,10 @@ class Reader:
 
 def _number(text: Any) -> Decimal | None:
     try:
-        return Decimal(text) if isinstance(text, str) else None
+        number = Decimal(text) if isinstance(text, str) else None
     except InvalidOperation:
         return None
+    return number if number is not None and number.is_finite() else None
 
 
 def _spread(tree: Any, nodes: dict[str, frozenset[str]]) -> frozenset[str]:

@@ -16,6 +16,7 @@ MENDS = {
     **dict.fromkeys(("k", "l", "p", "t", "alpha", "beta", "delta", "k_map", "presence"), _MERGE),
     "m": "publish the labels of rare combinations under a common, more general one",
     "labels": "publish labels of the hierarchy and scheme, or state the right ones in the specification",
+    "loose": "publish labels of the hierarchy or ranges on its grid that tell no value, for three rows or more",
     "boundary": "publish these values no higher than their boundary, suppress their rows, or raise the boundary",
     "recoding": "publish every value under one label, and do not mix releases",
     "repeated": "publish each label once in a basket",
@@ -34,11 +35,12 @@ MENDS = {
 class Finding:
     """A violation: the rule, a sentence, how many rows it is about, and the labels of one class where it is seen.
 
-    The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), boundary (generalized past
-    it), recoding (a value under several labels), repeated (a label twice in a basket), missing (values that may not be
-    missing), identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
-    suppressed), original (rows that cannot be traced back to it), alpha, beta, delta, k_map and presence (more models),
-    anatomy (two tables that do not fit together, or tell more than they may), manifest (the file is another one).
+    The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), loose (labels that tell
+    values, where they may not), boundary (generalized past it), recoding (a value under several labels), repeated (a
+    label twice in a basket), missing (values that may not be missing), identifier and unlisted (columns that may not be
+    there), rows (there are none, too many, or too many are suppressed), original (rows that cannot be traced back to
+    it), alpha, beta, delta, k_map and presence (more models), anatomy (two tables that do not fit together, or tell
+    more than they may), manifest (the file is another one).
     """
 
     rule: str

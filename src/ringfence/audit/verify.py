@@ -29,6 +29,7 @@ from ringfence.audit.models.guarantees import judge
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.models.population import Fits, fit
 from ringfence.audit.models.posterior import judge_posteriors
+from ringfence.audit.refinement.classes import loose_findings
 from ringfence.audit.refinement.notes import told_by_labels
 from ringfence.audit.refinement.refine import refine
 from ringfence.audit.risk import Risk, measure_risk
@@ -127,6 +128,7 @@ def verify(
         evidence.notes += gap_notes(released, spec.k) if quasi else []
         evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and quasi else []
     evidence.notes += told_by_labels(spec)
+    evidence.add(loose_findings(released, spec))
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:

@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
+from ringfence.spec.tables import FileHierarchy, PathsHierarchy, TreeHierarchy
 from ringfence.values.builders import Domain, read_domain
+from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
 
 EPOCH = dt.datetime(1970, 1, 1)
@@ -27,7 +29,8 @@ class Quasi:
     """A quasi-identifier: its hierarchy, which raw value is which leaf, and how many rows each leaf has.
 
     `ranks[leaf]` is the leaf's place in the attribute's order; without one, that of the hierarchy. Where leaves lie on
-    a line, as numbers and dates do, it is `numeric`: what lies between two of them has a width.
+    a line, as numbers and dates do, it is `numeric`: what lies between two of them has a width. Loose ranges end at the
+    points of a `grid`; a tree for loose labels has no node that would tell a value.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Quasi:
     ranks: Ints
     numeric: bool
     weight: float
+    grid: Grid | None = None
 
     @property
     def occurring(self) -> int:
@@ -48,11 +52,12 @@ class Quasi:
     @cached_property
     def places(self) -> Floats:
         """Where each leaf that occurs lies on the line: its number, or its seconds; NaN for all others."""
-        places = np.array([np.nan if key is None else _place(key) for key in self.keys])
+        places = np.array([np.nan if key is None else place_of(key) for key in self.keys])
         return np.where(self.rows > 0, places, np.nan)
 
 
-def _place(key: Decimal | dt.date) -> float:
+def place_of(key: Decimal | dt.date) -> float:
+    """Return where a number or a moment lies on the line: its value, or its seconds."""
     if isinstance(key, Decimal):
         return float(key)
     moment = key if isinstance(key, dt.datetime) else dt.datetime.combine(key, dt.time())
@@ -273,9 +278,11 @@ def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:
 def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:
     domain, leaves, raw = column
     attribute = spec.attributes[name]
+    loose, states = spec.is_loose(name), isinstance(attribute.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy)
+    on_grid = loose and spec.shown_as(name) == "range" and attribute.grid is not None
     return Quasi(
         name=name,
-        hierarchy=domain.hierarchy,
+        hierarchy=domain.hierarchy.loosened() if loose and states else domain.hierarchy,
         keys=domain.keys,
         raw=raw,
         raw_leaves=domain.leaves,
@@ -283,6 +290,7 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         ranks=domain.ranks if attribute.ordered else np.arange(domain.hierarchy.leaves, dtype=np.int32),
         numeric=attribute.measured,
         weight=float(attribute.weight),
+        grid=Grid.of(attribute.grid) if on_grid and attribute.grid is not None else None,
     )
 
 

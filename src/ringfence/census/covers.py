@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.arrays import Floats, Ints, Longs
-from ringfence.census.census import Census, Quasi
+from ringfence.census.census import Census, Quasi, place_of
 from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
 from ringfence.errors import DataError
+from ringfence.values.builders import label
+from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.recoding import Label, namer
 
@@ -119,6 +121,8 @@ def cover(
     lowest node above them. A label covers no value of another ceiling than the group's, whatever the representation;
     for "hierarchy" that is so where all leaves of a group have the same ceiling.
     """
+    if representation == "range" and quasi.grid is not None:
+        return _grid_ranges(quasi, quasi.grid, groups, leaves, count)
     match representation:
         case "set":
             members, starts, value = _sets(groups, leaves, quasi.hierarchy.leaves, count)
@@ -183,6 +187,40 @@ def _ranges(
     ]
     members = np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int32)
     return members, np.cumsum([0, *map(len, parts)]), value.reshape(-1)
+
+
+def _grid_ranges(
+    quasi: Quasi, grid: Grid, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int
+) -> Shown:
+    """Return for each group its one value, or the range between the points of a grid around it; with what is missing,
+    the root: anything else would tell that something is."""
+    tree, missing = quasi.hierarchy, np.array([key is None for key in quasi.keys])
+    by_rank = np.argsort(quasi.ranks, kind="stable")
+    low, high = np.full(count, tree.leaves), np.full(count, -1)
+    np.minimum.at(low, groups, np.where(missing[leaves], tree.leaves, quasi.ranks[leaves]))
+    np.maximum.at(high, groups, np.where(missing[leaves], -1, quasi.ranks[leaves]))
+    gap = np.zeros(count, bool)
+    gap[groups[missing[leaves]]] = True
+    kinds, value = np.unique(np.stack([low, high, gap], axis=1), axis=0, return_inverse=True)
+    found: dict[Label, Ints] = {}
+    labels: list[Label] = []
+    for first, last, lacks in kinds.tolist():
+        if lacks:
+            labels.append(tree.labels[tree.root] if last >= 0 else None)
+            members = np.arange(0 if last >= 0 else tree.leaves - 1, tree.leaves)
+        elif first == last:
+            labels.append(tree.labels[by_rank[first]])
+            members = by_rank[[first]]
+        else:
+            ends = [grid.below(quasi.keys[by_rank[first]]), grid.above(quasi.keys[by_rank[last]])]
+            labels.append(f"[{label(ends[0])}, {label(ends[1])}]")
+            low_end, high_end = map(place_of, ends)
+            members = np.flatnonzero((quasi.places >= low_end) & (quasi.places <= high_end))
+        found.setdefault(labels[-1], members.astype(np.int32))
+    number = {each: place for place, each in enumerate(found)}
+    starts = np.cumsum([0, *map(len, found.values())])
+    covers = Covers(tree, tuple(found), np.concatenate([np.empty(0, np.int32), *found.values()]), starts)
+    return Shown(covers, np.array([number[each] for each in labels], np.int64)[value.reshape(-1)])
 
 
 def _nodes(hierarchy: Hierarchy, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int) -> Shown:

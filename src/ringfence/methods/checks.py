@@ -5,7 +5,7 @@ from ringfence.errors import SpecError, listed
 from ringfence.methods.base import named
 from ringfence.spec import Spec
 from ringfence.spec.item_checks import check_items
-from ringfence.spec.tables import MODELS
+from ringfence.spec.tables import MODELS, Attribute
 
 JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
 """Promises that the audit judges and that no method makes."""
@@ -23,6 +23,13 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
         if asked:
             raise SpecError(
                 f"{what} is not there yet; there are: the methods {listed(METHODS)}, with privacy.k, l, p, t and m"
+            )
+    if "loose" in {method.labels, *(attribute.labels for attribute in spec.attributes.values())}:
+        takers = [name for name, other in METHODS.items() if "labels" in other.options]
+        if method.name not in takers:
+            raise SpecError(
+                f"labels = 'loose' is for the methods {listed(takers)}, not {method.name!r}; where each value is"
+                " recoded alike everywhere, labels tell nothing of their class anyway"
             )
     check_promise(spec, promised=promised)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:
@@ -134,16 +141,36 @@ def check_front(spec: Spec, freer: list[str]) -> None:
 def check_shown(spec: Spec) -> None:
     """Refuse ranges of values that have no order: what lies between two of them would say nothing.
 
-    A specification alone does not tell; a column may turn out to hold dates.
+    A specification alone does not tell; a column may turn out to hold dates. Refuse also what cannot be loose.
     """
     for name in spec.of_role("quasi"):
         attribute = spec.attributes[name]
+        if spec.is_loose(name):
+            _check_loose(name, attribute, spec)
         if attribute.representation == "range" and not attribute.ordered:
             raise SpecError(
                 f"attributes.{name}.representation = 'range', but its values have no order; give it one"
                 f" (attributes.{name}.order = 'numeric', 'lexical' or a list), say how its dates are written"
                 f" (attributes.{name}.format), or choose representation = 'set' or 'hierarchy'"
             )
+
+
+def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
+    """Refuse labels that list values, or whose grid nobody has stated; and boundaries, which may leave no other."""
+    shown, asked = spec.shown_as(name), f"attributes.{name} is to have loose labels"
+    if shown == "set":
+        raise SpecError(f"{asked}, but representation = 'set' lists values; allowed: range, hierarchy")
+    if shown == "range" and attribute.grid is None:
+        raise SpecError(
+            f"{asked}, but nothing says on which grid its ranges end; give it hierarchy = {{ intervals = [...] }}, or"
+            " { dates = [...] } of dates: the first of them is the grid"
+        )
+    if attribute.hierarchy is None:
+        raise SpecError(f"{asked}, and has no hierarchy whose labels they could be; give it one")
+    if attribute.boundary is not None:
+        raise SpecError(
+            f"{asked}, and has a boundary, within which labels may have to tell values; leave one of them out"
+        )
 
 
 def _check_needs_none(spec: Spec, name: str) -> None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
     from ringfence.judging.models import promise
-    from ringfence.search.groups.grouped import groups_decision, shown_as
+    from ringfence.search.groups.grouped import groups_decision, shown_as, with_least_rows
     from ringfence.search.groups.mondrian import mondrian
 
-    models = promise(spec, census, room=census.rows)
+    models = promise(with_least_rows(spec), census, room=census.rows)
     groups = mondrian(
         census,
         models,
@@ -35,7 +35,7 @@ MONDRIAN = Method(
     way=GROUPS,
     promises=("k", "l", "p", "t", "m"),
     kinds=("distinct", "entropy", "recursive"),
-    options=(*WHATEVER, "representation", "relaxed"),
+    options=(*WHATEVER, "representation", "labels", "relaxed"),
     counts_people=True,
     losses=("glm",),
     check_run=check_grouping,

@@ -220,6 +220,8 @@ class Spec(SpecTable):
         so: a range needs an order, a node a hierarchy, and exact dates are listed only where their attribute says so.
         """
         attribute, asked = self.attributes[name], self.method.representation
+        if self.is_loose(name) and asked != "hierarchy":
+            return attribute.representation or ("range" if attribute.grid is not None else "hierarchy")
         fits = {
             "range": attribute.ordered,
             "hierarchy": attribute.hierarchy is not None,
@@ -230,6 +232,15 @@ class Spec(SpecTable):
         if asked is not None and fits[asked]:
             return asked
         return "range" if attribute.measured else self.method.traits.representation
+
+    def is_loose(self, name: str) -> bool:
+        """Whether groups show an attribute under labels that do not tell which values they have."""
+        return self.groups_rows and (self.attributes[name].labels or self.method.labels) == "loose"
+
+    @property
+    def has_loose_labels(self) -> bool:
+        """Whether any attribute is shown so."""
+        return any(map(self.is_loose, self.of_role("quasi")))
 
     @property
     def formats(self) -> dict[str, list[str]]:

@@ -331,6 +331,9 @@ def _pick_hierarchy(value: Any) -> Any:
     )
 
 
+Labels: TypeAlias = Literal["tight", "loose"]
+"""Whether labels are made from the values of a group and no others, or do not tell which values it has."""
+
 HierarchySpec: TypeAlias = (
     Literal["flat"]
     | FileHierarchy
@@ -369,6 +372,7 @@ class Attribute(SpecTable):
         _either("a list of labels, each once, or { level = ... }", _are_labels, BoundaryLevel),
     ] = None
     representation: Representation | None = None
+    labels: Labels | None = None
     format: Annotated[str | list[str] | None, BeforeValidator(_check_formats)] = None
     diversity_weight: Positive | None = None
     separator: Annotated[str, Field(min_length=1)] | None = None
@@ -399,6 +403,12 @@ class Attribute(SpecTable):
         return self.dates and self.measured
 
     @property
+    def grid(self) -> "IntervalHierarchy | DateHierarchy | None":
+        """What states the grid of loose ranges: the first width of intervals, or the first part of the calendar."""
+        given = self.hierarchy
+        return given if self.measured and isinstance(given, IntervalHierarchy | DateHierarchy) else None
+
+    @property
     def ordered(self) -> bool:
         """Whether the values have an order of their own, so that a range of them says something."""
         return self.measured or self.order is not None
@@ -411,6 +421,7 @@ class Attribute(SpecTable):
             "scheme": ("quasi",),
             "weight": ("quasi",),
             "representation": ("quasi",),
+            "labels": ("quasi",),
             "format": ("quasi", "sensitive"),
             "boundary": ("quasi", "items"),
             "diversity_weight": ("sensitive",),
@@ -616,6 +627,7 @@ class MethodTable(SpecTable):
     homogeneous: bool = False
     paper_diversity: bool = False
     representation: Representation | None = None
+    labels: Labels = "tight"
     effort: Literal["fast", "good", "best"] = "good"
     relaxed: bool = False
     ties: Literal["best", "paper"] = "best"

@@ -53,6 +53,39 @@ class Hierarchy:
     depth: Ints
     ceilings: Ints
 
+    def loosened(self) -> "Hierarchy":
+        """Return the tree without nodes that would tell a value as the label of a group.
+
+        The lowest node above a group says that it has values under two of its children. Where there are but two and one
+        of them has one value, that is there. Such a node goes, and its children are its parent's; the root stays.
+
+        >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
+        >>> work.loosened().labels
+        ('nurse', 'doctor', 'cook', '*')
+        """
+        root, gone = len(self.labels) - 1, set()
+        children: dict[int, list[int]] = {node: [] for node in range(self.leaves, root + 1)}
+        for node in range(root):  # what is below comes before
+            below = children.get(node, [])
+            tells = len(below) == 2 and min(int(self.stop[each] - self.first[each]) for each in below) == 1
+            gone |= {node} if tells else set()
+            children[int(self.parent[node])] += below if tells else [node]
+        if not gone:
+            return self
+        paths = [
+            [node for node in self._way(leaf) if node not in gone] for leaf in range(self.leaves - self.has_missing)
+        ]
+        named = [[self.labels[node] or "" for node in path] for path in paths]
+        return Hierarchy.from_paths(named, missing=self.has_missing)
+
+    def _way(self, leaf: int) -> Iterator[int]:
+        """Yield the nodes from a leaf up to the root."""
+        node = leaf
+        while node != self.parent[node]:
+            yield node
+            node = int(self.parent[node])
+        yield node
+
     @classmethod
     def from_paths(
         cls, paths: Iterable[Sequence[str]], *, missing: bool = False, where: str = "the hierarchy"

@@ -19,10 +19,14 @@ from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Released
 from ringfence.audit.refinement.found import Refinement
 from ringfence.audit.refinement.meanings import Meaning, meanings
+from ringfence.audit.verdict import Finding, some
 from ringfence.spec import Spec
 
 Row: TypeAlias = tuple[str | None, ...]
 """A value of each quasi-identifier, None for a missing one."""
+
+LEAST = 3
+"""Rows of a class under loose labels."""
 
 SMALL = 60
 """Up to so many rows and values, possibilities are counted in whole numbers."""
@@ -55,6 +59,26 @@ def refine_classes(released: Released, spec: Spec) -> tuple[Refinement, list[Row
         left=left,
         assumed=not spec.groups_rows,
     ), rows
+
+
+def loose_findings(released: Released, spec: Spec) -> Iterator[Finding]:
+    """Find labels that tell which values are in their class, where they may not.
+
+    A label that tells none stays the same whichever of the values under it the rows of the class have, as long as two
+    of them, or of their groups, differ. Of two rows, a label of two values would tell both all the same.
+    """
+    loose = [column for column in released.quasi if spec.is_loose(column.name)]
+    for column in loose:
+        tells = np.array([not each.plain and bool(each.present) for each in meanings(column, spec)])[column.codes]
+        if tells.any():
+            rows, first = int(released.rows[tells].sum()), int(np.argmax(tells))
+            message = f"{column.name!r} tells values of its class in {some(rows, 'row')}, though labels are to be loose"
+            yield Finding("loose", message, rows, {column.name: column.labels[column.codes[first]]})
+    small = np.flatnonzero(released.sizes < LEAST)
+    if loose and len(small):
+        rows = int(released.sizes[small].sum())
+        message = f"{some(rows, 'row')} in classes of fewer than {LEAST} rows, whose labels tell values though loose"
+        yield Finding("loose", message, rows, released.labels_of(int(small[0])))
 
 
 def _by_label(read: Sequence[Sequence[Meaning]], labels: Longs, of: Callable[[Meaning], int]) -> Longs:

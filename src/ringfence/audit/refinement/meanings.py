@@ -1,8 +1,9 @@
 """What a label says of the rows that have it, where it is tight: made from the values of its class and no others.
 
 A set lists values each of which some row has. Of a range, some row has its first and some its last value. A node of a
-hierarchy is the lowest above its rows, so that they are under two of its children at least. What is proven here holds
-for every table that gives the same release; where a reader cannot know, nothing is proven.
+hierarchy is the lowest above its rows, so that they are under two of its children at least. Loose labels are made
+otherwise (`loose`). What is proven here holds for every table that gives the same release; where a reader cannot know,
+nothing is proven.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.moments import as_moment
 from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_of, has_missing
 from ringfence.audit.labels.trees import Tree
-from ringfence.declared import Representation
+from ringfence.audit.refinement.loose import grid_test, loosened
 from ringfence.spec import Spec
 from ringfence.spec.tables import Attribute, FanoutHierarchy
 
@@ -49,13 +50,14 @@ def meanings(column: Column, spec: Spec) -> list[Meaning]:
     shown = spec.shown_as(column.name) if spec.groups_rows else None
     if shown is None and isinstance(attribute.hierarchy, FanoutHierarchy):
         shown = "hierarchy"
-    place = _place(attribute)
+    place, tree, loose = _place(attribute), stated_tree(column.name, spec), spec.is_loose(column.name)
     reader = _Reader(
         shown=shown,
         is_value=grammar(column.name, spec, labels).is_value,
         place=place,
         step=_step(labels, place),
-        tree=stated_tree(column.name, spec),
+        trees=[] if tree is None else [loosened(tree), tree] if loose else [tree],
+        on_grid=grid_test(attribute) if loose else None,
     )
     return [reader.read(label) for label in column.spelled]
 
@@ -90,11 +92,14 @@ def _step(labels: Sequence[str], place: Callable[[str], Any]) -> Fraction | None
 class _Reader:
     """What labels of one attribute say. `shown` is None where they are taken for what they look like."""
 
-    shown: Representation | None
+    shown: str | None
     is_value: Callable[[str], bool]
     place: Callable[[str], Any]
     step: Fraction | None
-    tree: Tree | None
+    trees: Sequence[Tree]
+    """Of loose labels, the tree of those that tell nothing, then the whole one."""
+    on_grid: Callable[[str], bool] | None
+    """Of loose labels, which ends of ranges are points of the grid, whatever lies between them."""
 
     def read(self, label: str | None) -> Meaning:
         """Return what a label says. `*` may be the label of rows that were masked, and says nothing."""
@@ -102,8 +107,9 @@ class _Reader:
             return Meaning((None,), 1)
         if label == ROOT:
             return Meaning()
-        if self.tree is not None and self.tree.held(label) is not None:
-            return self._node(label, self.tree)
+        for tree in self.trees:
+            if tree.held(label) is not None:
+                return self._node(label, tree)
         ends = None if self.shown == "hierarchy" else ends_of(label)
         if ends is not None and all(map(self.is_value, ends)):
             return self._range(ends, (None,) if has_missing(label) else ())
@@ -122,6 +128,8 @@ class _Reader:
 
     def _range(self, ends: tuple[str, str], gap: tuple[None, ...]) -> Meaning:
         low, high = map(self.place, ends)
+        if self.on_grid is not None and all(map(self.on_grid, ends)):
+            return Meaning((), None if self.step is None else int((high - low) / self.step) + 1)
         if self.step is None or low is None or high is None:
             return Meaning((*ends, *gap))
         return Meaning((*ends, *gap), int((high - low) / self.step) + 1 + len(gap))

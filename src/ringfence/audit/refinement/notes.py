@@ -19,7 +19,8 @@ def told_by_labels(spec: Spec) -> list[str]:
     if has_rings(spec):
         return [RINGS]
     limits = {"set": SETS_TELL, "range": RANGES_TELL}
-    open_ = [name for name in spec.of_role("quasi") if spec.k <= limits.get(spec.shown_as(name), 0)]
+    tight = [name for name in spec.of_role("quasi") if not spec.is_loose(name)]
+    open_ = [name for name in tight if spec.k <= limits.get(spec.shown_as(name), 0)]
     if not open_:
         return []
     show = "shows" if len(open_) == 1 else "show"

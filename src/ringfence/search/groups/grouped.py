@@ -13,16 +13,26 @@ from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
 
+LEAST_LOOSE = 3
+"""Rows of a group under loose labels: of two rows, a label with two values under it tells both."""
+
 
 def shown_as(census: Census, spec: Spec) -> tuple[Representation, ...]:
     """Return how groups show each attribute of a census."""
     return tuple(map(spec.shown_as, census.names))
 
 
+def with_least_rows(spec: Spec) -> Spec:
+    """Return a specification whose k is as large as loose labels need it."""
+    if not spec.has_loose_labels or spec.k >= LEAST_LOOSE:
+        return spec
+    return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": LEAST_LOOSE})})
+
+
 def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
     """Return what a specification asks of groups, for every method that makes some."""
     return GroupsAsked(
-        k=spec.k,
+        k=with_least_rows(spec).k,
         least_values=tuple(spec.least_values(part.name) for part in census.sensitive),
         representation=shown_as(census, spec),
         loss="gcp" if spec.method.minimized == "gcp" else "glm",
