@@ -18,8 +18,8 @@ from ringfence.search.recode.spaces import Space
 
 Node = tuple[int, ...]
 
-Later = Callable[[bool], Sequence[Sequence[Any]] | None]
-"""Returns more starts; None if they are not there yet, and it is not told to wait for them."""
+Later = Callable[[bool], Sequence[Sequence[Any]]]
+"""Returns more starts, each once: those that are there by now, or if it is told to wait all of them."""
 
 
 def nothing_later(_wait: bool) -> Sequence[Sequence[Any]]:

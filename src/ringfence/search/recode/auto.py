@@ -1,8 +1,8 @@
 """The search behind `search = "auto"`: a good answer at once, then better ones, and the proof.
 
 Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked, from programs of
-such classes (`iterated`). Good recodings of schemes that this one contains are among their starts (`starts`), so that
-no answer is worse than the best one by levels. The proof goes on beside them. It eliminates two attributes together
+such classes (`iterated`). Good recodings of schemes that this one contains are handed to them (`rungs`), so that no
+answer is worse than these. The proof goes on beside them. It eliminates two attributes together
 where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step (`proof`).
 Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values have answers
 and a simple bound, but no proof.
@@ -14,6 +14,7 @@ whose searches are in `branch_and_bound`.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from math import inf, prod
 from typing import Any, Protocol
 
@@ -34,8 +35,8 @@ from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
+from ringfence.search.recode.rungs import Rungs
 from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.starts import best_levels, fitted, simpler_spaces
 from ringfence.search.recode.walker import Ground
 from ringfence.search.recode.walks import Walks
 from ringfence.search.recode.watching import watched_for
@@ -45,11 +46,8 @@ TRIED = 10
 """After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
 depends on how hard it is to decide the others."""
 
-SHARE, MOST_NODES = 1 / 12, 1000
-"""So much of the time, and so many improvements, go to each scheme that is contained."""
-
-LATE = 0.4
-"""After so much of the time, the rest is for the scheme itself."""
+HALF = 0.5
+"""Under DM with k, where a proof mostly comes before it, other schemes are looked at after so much of a time limit."""
 
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
@@ -102,14 +100,12 @@ class Prover(Protocol):
 def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[Node, SearchResult]:
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = answers_for(asked, watch)
-    with ThreadPoolExecutor(1) as beside:
-        simpler = beside.submit(_simpler, asked, watch, answers)
-        answers.begin(
-            [list(start)] if start else [], lambda wait: simpler.result()[0] if wait or simpler.done() else None
-        )
+    after = 0.0 if isinstance(answers, Walks) else None if watch.time_limit is None else HALF
+    with Rungs(asked.census, asked.spec, asked.spaces, partial(_over, asked), watch, after) as rungs:
+        answers.begin([list(start)] if start else [], rungs.found)
         proven = answers.proven or _proven(asked, answers, watch)
-        states, by_levels = simpler.result()
-        for each in states:  # if the time was up before they were looked at
+        rungs.end()
+        for each in rungs.found(True):  # if the time was up before they were looked at
             answers.consider(each)
     if answers.best is None:
         if not proven:
@@ -126,7 +122,7 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         nodes=watch.nodes,
         pruned=_ruled_out(asked.spaces, watch.nodes),
         seconds=watch.seconds,
-        by_levels=by_levels,
+        by_levels=rungs.by_levels,
     )
 
 
@@ -153,6 +149,11 @@ def answers_for(asked: Question, watch: Watch) -> Answers:
     return Walks(*parts, asked.ground)
 
 
+def _over(asked: Question, spaces: Sequence[Space], watch: Watch) -> Answers:
+    """Return what looks for answers of a question over other spaces."""
+    return answers_for(asked.over(spaces), watch)
+
+
 def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]:
     """Return what may prove the best answer; if there are several, it is tried out which does best."""
     census, spaces, terms = asked.census, asked.spaces, asked.terms
@@ -166,27 +167,6 @@ def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]
     if terms.losses and all(model.monotone for model in asked.promise.models):
         return [Proof(Priced(asked.ground), answers, watch)]
     return [Climb(census, spaces, asked.roller, asked.promise, asked.metric, answers, watch)]
-
-
-def _simpler(asked: Question, watch: Watch, answers: Answers) -> tuple[list[list[Any]], float | None]:
-    """Return states that are as good as good recodings of schemes that these contain, and the cost of levels."""
-    found = best_levels(asked.census, asked.spec, watch)
-    if found is None:
-        return [], None
-    labels, cost, proven = found
-    begins = [[fitted(space, part) for space, part in zip(asked.spaces, labels, strict=True)]]
-    for spaces in simpler_spaces(asked.spaces) if isinstance(answers, Walks) else []:
-        over, until = asked.over(spaces), None
-        if watch.time_limit is not None:
-            if watch.seconds > LATE * watch.time_limit:
-                break
-            until = min(watch.time_limit, watch.seconds + SHARE * watch.time_limit)
-        own = Watch(until, started=watch.started, most=MOST_NODES)
-        walks = Walks(over.census, spaces, over.roller, over.metric, over.terms, own, over.ground)
-        parts = walks.settled_from([fitted(space, part) for space, part in zip(spaces, labels, strict=True)])
-        if parts is not None:
-            begins.append([fitted(space, part) for space, part in zip(asked.spaces, parts, strict=True)])
-    return begins, cost if proven else None
 
 
 def _ruled_out(spaces: Sequence[Space], judged: int) -> int:

@@ -117,7 +117,7 @@ class Iterated(Answers):
         with ThreadPoolExecutor(len(SEEDS)) as threads:
             while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
-        for start in later(True) or ():
+        for start in later(self.watch.time_limit is None):
             self.consider(start)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:

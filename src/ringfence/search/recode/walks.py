@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ringfence.arrays import Longs
 from ringfence.census.census import Census
 from ringfence.census.classes import Roller
 from ringfence.judging.metrics import Metric
@@ -51,9 +50,6 @@ WORSE, SELDOM = 0.02, 0.1
 
 STUCK = 60
 """After so many kicks without gain, a walk goes back to the best."""
-
-FEW = 12
-"""So many kicks without gain are taken in a scheme that another one contains."""
 
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
@@ -109,9 +105,7 @@ class Walks(Answers):
             settled = self._from_each([(coarsest, FROM_COARSEST), (finest, FROM_FINEST)], threads.map)
             self._later = later
             more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
-            settled += self._from_starts([*starts, *(more or ())], threads.map)
-            if more is not None:
-                self._later = nothing_later
+            settled += self._from_starts([*starts, *more], threads.map)
             spot, price = min(settled, key=lambda each: self._rank(each[0]))
             self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
@@ -129,16 +123,6 @@ class Walks(Answers):
         halves = list(each(self._settled, self._walkers, [starts[::2], starts[1::2]]))
         self._judge_found()
         return [end for half in halves for end in half]
-
-    def settled_from(self, states: Sequence[Any]) -> tuple[Longs, ...] | None:
-        """Settle from one start, and go on from there; return the labels of the best place that keeps the limit, if
-        there is one."""
-        walker = self._walkers[0]
-        spot, price = self._settled(walker, [(list(states), FROM_COARSEST)])[0]
-        way = _Way(walker, spot, price, price)
-        while way.idle < FEW and not self.watch.expired():
-            self._step(way)
-        return None if walker.found is None else walker.found[1]
 
     def _settled(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price; return where that ends."""
@@ -164,8 +148,7 @@ class Walks(Answers):
         if not self._ways:
             return
         more = self._later(False)
-        if more is not None:
-            self._later = nothing_later
+        if more:
             ends = self._from_starts(more, each)
             for way, (spot, price) in zip(
                 self._ways[1:], sorted(ends, key=lambda end: self._rank(end[0])), strict=False
