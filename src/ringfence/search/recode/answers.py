@@ -19,7 +19,7 @@ from ringfence.search.recode.spaces import Space
 Node = tuple[int, ...]
 
 Later = Callable[[bool], Sequence[Sequence[Any]]]
-"""Returns more starts, each once: those that are there by now, or if it is told to wait all of them."""
+"""Returns more starts: those that are there by now, or if it is told to wait all of them."""
 
 
 def nothing_later(_wait: bool) -> Sequence[Sequence[Any]]:
@@ -64,6 +64,10 @@ class Answers(ABC):
     def boxes(self) -> list[Boxes]:
         """The parts of each attribute's space that a proof decides on."""
         return [Boxes(space) for space in self.spaces]
+
+    @abstractmethod
+    def settle(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Take the first steps, from the best of some starts, until these gain nothing more."""
 
     @abstractmethod
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:

@@ -1,11 +1,11 @@
 """The search behind `search = "auto"`: a good answer at once, then better ones, and the proof.
 
 Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked, from programs of
-such classes (`iterated`). Good recodings of schemes that this one contains are handed to them (`rungs`), so that no
-answer is worse than these. The proof goes on beside them. It eliminates two attributes together
-where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step (`proof`).
-Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values have answers
-and a simple bound, but no proof.
+such classes (`iterated`). Walks climb through the schemes that this one contains (`rungs`), and the optimum of levels
+is handed to both, so that no answer is worse than these. The proof goes on beside them. It eliminates two attributes
+together where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step
+(`proof`). Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values
+have answers and a simple bound, but no proof.
 
 The ideas of eliminating attributes and of bounds from both ends go beyond Li and Li 2008 and Bayardo and Agrawal 2005,
 whose searches are in `branch_and_bound`.
@@ -14,7 +14,6 @@ whose searches are in `branch_and_bound`.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from math import inf, prod
 from typing import Any, Protocol
 
@@ -35,8 +34,9 @@ from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
-from ringfence.search.recode.rungs import Rungs
+from ringfence.search.recode.rungs import ByLevels, climbed, fitted_to
 from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.starts import Found
 from ringfence.search.recode.walker import Ground
 from ringfence.search.recode.walks import Walks
 from ringfence.search.recode.watching import watched_for
@@ -46,8 +46,9 @@ TRIED = 10
 """After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
 depends on how hard it is to decide the others."""
 
-HALF = 0.5
-"""Under DM with k, where a proof mostly comes before it, other schemes are looked at after so much of a time limit."""
+MOST_ATTRIBUTES = 8
+"""With more attributes than this, a proof under DM is out of reach, and its programs take too long: there, too, are
+walks."""
 
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
@@ -100,21 +101,26 @@ class Prover(Protocol):
 def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[Node, SearchResult]:
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = answers_for(asked, watch)
-    after = 0.0 if isinstance(answers, Walks) else None if watch.time_limit is None else HALF
-    with Rungs(asked.census, asked.spec, asked.spaces, partial(_over, asked), watch, after) as rungs:
-        answers.begin([list(start)] if start else [], rungs.found)
+    with ByLevels(asked.census, asked.spec, watch) as levels:
+        starts = [list(start)] if start else []
+        if isinstance(answers, Walks):
+            found, kept = climbed(asked.spaces, lambda spaces: _walks(asked.over(spaces), watch), levels, watch)
+            starts += found
+            if kept is not None:
+                answers.beside(kept)
+            starts += _handed(asked, levels.best(waits=watch.time_limit is None))
+        answers.begin(starts, lambda waits: _handed(asked, levels.best(waits=waits)))
         proven = answers.proven or _proven(asked, answers, watch)
-        rungs.end()
-        for each in rungs.found(True):  # if the time was up before they were looked at
+        by_levels = levels.best(waits=True)
+        for each in _handed(asked, by_levels):  # if the time was up before they were looked at
             answers.consider(each)
     if answers.best is None:
         if not proven:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
         coarsest = [space.coarsest for space in asked.spaces]
         raise Unsatisfiable(impossible(asked.census, asked.roller, coarsest, asked.promise, asked.terms.limit))
-    proven = proven or answers.proven
     answers.refine()
-    best = answers.best
+    proven, best = proven or answers.proven, answers.best
     return best.node, SearchResult(
         cost=best.cost,
         optimal=proven,
@@ -122,7 +128,7 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         nodes=watch.nodes,
         pruned=_ruled_out(asked.spaces, watch.nodes),
         seconds=watch.seconds,
-        by_levels=rungs.by_levels,
+        by_levels=by_levels.cost if by_levels is not None and by_levels.proven else None,
     )
 
 
@@ -143,15 +149,19 @@ def _proven(asked: Question, answers: Answers, watch: Watch) -> bool:
 
 def answers_for(asked: Question, watch: Watch) -> Answers:
     """Return what looks for answers: programs where they are known to be good, else walks."""
-    parts = (asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
-    if asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
-        return Iterated(*parts)
-    return Walks(*parts, asked.ground)
+    few = len(asked.spaces) <= MOST_ATTRIBUTES
+    if few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
+        return Iterated(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
+    return _walks(asked, watch)
 
 
-def _over(asked: Question, spaces: Sequence[Space], watch: Watch) -> Answers:
-    """Return what looks for answers of a question over other spaces."""
-    return answers_for(asked.over(spaces), watch)
+def _walks(asked: Question, watch: Watch) -> Walks:
+    return Walks(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch, asked.ground)
+
+
+def _handed(asked: Question, found: Found | None) -> list[list[Any]]:
+    """Return what was found as states of the question's spaces."""
+    return [] if found is None else [fitted_to(asked.spaces, found.labels)]
 
 
 def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]:

@@ -104,6 +104,16 @@ class Iterated(Answers):
         That is said after idle kicks, four times as many with each attribute more: so many more ways there are to be
         stuck.
         """
+        self.settle(starts)
+        self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
+        with ThreadPoolExecutor(len(SEEDS)) as threads:
+            while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
+                self.kick(threads.map)
+        for start in later(self.watch.time_limit is None):
+            self.consider(start)
+
+    def settle(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Improve some starts, and the coarsest and the finest recoding."""
         every = [list(start) for start in starts]
         for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
             every.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
@@ -113,12 +123,6 @@ class Iterated(Answers):
             for walk in self._walks:
                 walk.go_on_from(cost, states)
             self._take(cost, states)
-        self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
-        with ThreadPoolExecutor(len(SEEDS)) as threads:
-            while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
-                self.kick(threads.map)
-        for start in later(self.watch.time_limit is None):
-            self.consider(start)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
         """Let both walks take some steps, `each` of them at the same time or not.

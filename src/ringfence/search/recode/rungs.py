@@ -1,14 +1,18 @@
-"""Rungs: the schemes that a scheme contains, searched beside it, from levels up.
+"""Rungs: the schemes that a scheme contains, each taken on the way to it, from the simplest up.
 
-Whatever is found on a rung is an answer of the scheme above it, and costs no more there. So a search that is handed all
-of it is never worse. A rung is the search of its own scheme in its first steps, with the same draws and the same rungs
-below it: what that finds within so many steps, or within its share of the time, is found here. The lattice of levels,
-which is mostly proven at once, has all of the time.
+Whatever is found on a rung is an answer of every scheme above it, and costs no more there. A rung begins where the one
+below it has ended, and takes the very steps that the search of its own scheme takes first. So two searches, one over a
+scheme that contains the other's, do the same until the simpler one stands on its own scheme; from there the freer one
+goes on from the same place, with more to choose from, while the other looks around. Where that gains it little, the
+rung that keeps up is walked on, too, in turns. Where steps are slow, rungs also find good answers sooner: simple
+schemes settle in few steps.
+
+The lattice of levels is no rung: it is searched beside, for as long as there is time, and mostly proven at once.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from threading import Event, Lock
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -17,120 +21,87 @@ from ringfence.census.census import Census
 from ringfence.declared import Scheme
 from ringfence.errors import SpecError
 from ringfence.search.progress import Watch
-from ringfence.search.recode.answers import Answers
+from ringfence.search.recode.answers import Node
 from ringfence.search.recode.spaces import FREE, Levels, Space
-from ringfence.search.recode.starts import best_levels, fitted, leaf_labels
+from ringfence.search.recode.starts import Found, best_levels, fitted, leaf_labels
+from ringfence.search.recode.walks import Simpler, Walks
 from ringfence.spec import Spec
 
-SHARE, MOST_NODES = 1 / 12, 1000
-"""So much of the time, and so many improvements, go to each rung."""
-
-RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "guided-set", "ordered")
-"""Each contains all before it that it contains at all."""
+RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "ordered", "guided-set")
+"""Each comes after all that it contains."""
 
 CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
     "level": (),
     "cut": (),
     "guided-ordered": ("cut",),
-    "guided-set": ("cut", "guided-ordered"),
     "ordered": ("cut", "guided-ordered"),
+    "guided-set": ("cut", "guided-ordered"),
     "set": RUNGS,
 }
 """The schemes beside levels that a scheme contains, where its order suits."""
 
-Searched = Callable[[Sequence[Space], Watch], Answers]
-"""Returns what looks for answers of the same question over other spaces."""
 
+class ByLevels:
+    """The search of the lattice of levels, beside whatever else is done while this is entered."""
 
-class Rungs:
-    """Searches what some spaces contain, beside whatever else is done while it is entered.
+    def __init__(self, census: Census, spec: Spec, watch: Watch) -> None:
+        self._asked = (census, spec, watch.part())
+        self._watch, self._thread = self._asked[2], ThreadPoolExecutor(1)
 
-    `after` is the share of a time limit after which it begins, the lattice of levels apart.
-    """
-
-    def __init__(
-        self, census: Census, spec: Spec, spaces: Sequence[Space], searched: Searched, watch: Watch, after: float | None
-    ) -> None:
-        self._census, self._spec, self._spaces, self._searched = census, spec, spaces, searched
-        self._watch, self._after = watch.part(), after
-        self._climbing = self._watch.part()
-        self._takes = watch.seconds  # to make the search above it; each rung takes about as long to make
-        self._threads = ThreadPoolExecutor(2)
-        self._ended, self._lock = Event(), Lock()
-        self._found: list[list[Any]] = []
-        self._handed = 0
-        self.by_levels: float | None = None
-        """What the best recoding by levels costs, where that is proven."""
-
-    def __enter__(self) -> "Rungs":
-        levels = self._threads.submit(self._levels)
-        self._under_way: list[Future[Any]] = [levels]
-        if self._after is not None:
-            self._under_way.append(self._threads.submit(self._climb, levels, self._after))
+    def __enter__(self) -> "ByLevels":
+        self._search = self._thread.submit(best_levels, *self._asked)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
-        self.end()
-        if kind is not None:
-            self._watch.stopped = True
-        self._threads.shutdown()
+        self._watch.stopped = kind is not None
+        self._thread.shutdown()
 
-    def end(self) -> None:
-        """Stop climbing; the lattice of levels is searched to its end, or that of the time."""
-        self._climbing.stopped = True
-        self._ended.set()
+    def best(self, *, waits: bool) -> Found | None:
+        """Return the best recoding by levels, if there is one, and it is there by now."""
+        return self._search.result() if waits or self._search.done() else None
 
-    def found(self, waits: bool) -> Sequence[Sequence[Any]]:
-        """Return states of the spaces, each once: those that are there by now, or all."""
-        if waits:
-            wait(self._under_way)
-        for future in self._under_way:
-            if future.done():
-                future.result()  # whatever went wrong is to be seen
-        with self._lock:
-            new, self._handed = self._found[self._handed :], len(self._found)
-        return new
 
-    def _add(self, labels: Sequence[Longs]) -> None:
-        states = [fitted(space, part) for space, part in zip(self._spaces, labels, strict=True)]
-        with self._lock:
-            self._found.append(states)
+def climbed(
+    spaces: Sequence[Space],
+    walks_over: Callable[[Sequence[Space]], Walks],
+    levels: ByLevels,
+    watch: Watch,
+) -> tuple[list[list[Any]], Simpler | None]:
+    """Take all rungs below some spaces; return what was found, as states of these, and the lowest rung that keeps up.
 
-    def _levels(self) -> list[Longs] | None:
-        """Search the lattice of levels."""
-        found = best_levels(self._census, self._spec, self._watch)
-        if found is None:
-            return None
-        labels, cost, proven = found
-        self.by_levels = cost if proven else None
-        self._add(labels)
-        return labels
+    `walks_over` returns walks over other spaces. Without a time limit, the optimum of levels is waited for, so that
+    what is found does not depend on when it is there.
+    """
+    below: list[tuple[Sequence[Space], Sequence[Longs]]] = []
+    kept: Simpler | None = None
+    for simpler in contained_spaces(spaces):
+        if watch.expired():
+            break
+        starts = [labels for others, labels in below if all(map(contains, simpler, others))]
+        found = levels.best(waits=watch.time_limit is None)
+        starts += [found.labels] if found is not None else []
+        walks = walks_over(simpler)
+        walks.settle([fitted_to(simpler, labels) for labels in starts])
+        if walks.best is not None:
+            below.append((simpler, labels_of_node(simpler, walks.best.node)))
+            if kept is None or not kept.keeps_up(walks.best):
+                kept = Simpler(walks, partial(_as_states, spaces, simpler))
+    return [fitted_to(spaces, labels) for _, labels in below], kept
 
-    def _climb(self, levels: "Future[list[Longs] | None]", after: float) -> None:
-        """Search one rung after the other, each from what is below it."""
-        limit = self._watch.time_limit
-        if limit is not None and self._ended.wait(max(0.0, after * limit - self._watch.seconds)):
-            return
-        below: list[tuple[list[Space], list[Longs]]] = []
-        for spaces in contained_spaces(self._spaces):
-            until = None if limit is None else self._watch.seconds + SHARE * limit
-            own = self._climbing.part(until, MOST_NODES)
-            starts = [labels for simpler, labels in below if all(map(contains, spaces, simpler))]
-            if limit is None or levels.done():
-                by_levels = levels.result()
-                starts = [*([by_levels] if by_levels else []), *starts]
-            late = limit is not None and self._watch.seconds + 2 * self._takes > limit
-            if self._climbing.halted or late:
-                return
-            answers = self._searched(spaces, own)
-            answers.begin(
-                [[fitted(space, part) for space, part in zip(spaces, labels, strict=True)] for labels in starts]
-            )
-            if answers.best is not None:
-                positions = zip(spaces, answers.best.node, strict=True)
-                labels = [leaf_labels(space.quasi, space[position].blocks) for space, position in positions]
-                below.append((spaces, labels))
-                self._add(labels)
+
+def labels_of_node(spaces: Sequence[Space], node: Node) -> list[Longs]:
+    """Return a label for each leaf of each attribute, the same for those that are merged."""
+    return [leaf_labels(space.quasi, space[place].blocks) for space, place in zip(spaces, node, strict=True)]
+
+
+def _as_states(spaces: Sequence[Space], simpler: Sequence[Space], node: Node) -> list[Any]:
+    """Return a node of simpler spaces as states of those that contain them."""
+    return fitted_to(spaces, labels_of_node(simpler, node))
+
+
+def fitted_to(spaces: Sequence[Space], labels: Sequence[Longs]) -> list[Any]:
+    """Return the finest states of spaces in which leaves with the same label are merged."""
+    return [fitted(space, part) for space, part in zip(spaces, labels, strict=True)]
 
 
 def contains(space: Space, other: Space) -> bool:

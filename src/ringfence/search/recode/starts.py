@@ -5,6 +5,7 @@ or fewer. So the best recoding by levels, which is proven fast, is a start for a
 is a start for those that can do more (`rungs`). A search that begins there ends no worse.
 """
 
+from dataclasses import dataclass
 from itertools import accumulate, chain
 from math import inf
 from typing import Any
@@ -28,8 +29,17 @@ LEVEL_NODES = 20_000
 """So many nodes of the lattice of levels are judged at most where there is no time limit."""
 
 
-def best_levels(census: Census, spec: Spec, watch: Watch) -> tuple[list[Longs], float, bool] | None:
-    """Return labels of the best recoding by levels, what it costs and whether that is proven; None if there is none.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A recoding, as a label for each leaf of each attribute, what it costs, and whether that is proven to be best."""
+
+    labels: list[Longs]
+    cost: float
+    proven: bool
+
+
+def best_levels(census: Census, spec: Spec, watch: Watch) -> Found | None:
+    """Return the best recoding by levels; None if there is none.
 
     It has models of its own, as they keep scratch arrays and may judge other classes at the same time.
     """
@@ -44,7 +54,7 @@ def best_levels(census: Census, spec: Spec, watch: Watch) -> tuple[list[Longs], 
     labels = [
         leaf_labels(q, space[level].blocks) for q, space, level in zip(census.quasi, lattice, levels, strict=True)
     ]
-    return labels, result.cost, result.optimal
+    return Found(labels, result.cost, result.optimal)
 
 
 def leaf_labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
@@ -78,20 +88,31 @@ def fitted(space: Space, labels: Longs) -> Any:
 
 def _united(rule: Rule, marks: list[set[int]]) -> Blocks:
     """Return the finest blocks of children by a rule such that those which share a mark are together."""
-    size, met = len(marks), dict[int, int]()
+    size = len(marks)
+    apart = tuple(range(size))
     if rule is NEVER:
-        return tuple(range(size))
-    blocks = list(range(size))
+        return apart
+    first, last = dict[int, int](), dict[int, int]()
+    above = list(apart)  # a child that it is together with, itself for one that stands for its block
     for child, of in enumerate(marks):
         for mark in of:
-            before = met.setdefault(mark, child)
-            if rule is RUNS:
-                blocks[before + 1 : child + 1] = [-1] * (child - before)
-            elif before < child:
-                one, other = blocks[before], blocks[child]
-                blocks = [one if block == other else block for block in blocks]
+            one, other = _top(above, first.setdefault(mark, child)), _top(above, child)
+            above[max(one, other)] = min(one, other)
+            last[mark] = child
     if rule is CUT:
-        return tuple(range(size)) if len({*blocks}) == size else (0,) * size
+        return apart if all(child == up for child, up in enumerate(above)) else (0,) * size
     if rule is RUNS:
-        blocks = list(accumulate(block >= 0 for block in blocks))
-    return renumbered(blocks)
+        covered = [0] * (size + 1)  # joints are covered from the first child of a mark to its last
+        for mark, child in first.items():
+            covered[child] += 1
+            covered[last[mark]] -= 1
+        return tuple(accumulate([0, *(int(over == 0) for over in accumulate(covered[: size - 1]))]))
+    return renumbered([_top(above, child) for child in apart])
+
+
+def _top(above: list[int], child: int) -> int:
+    """Return the child that stands for the block of another, and shorten the way to it."""
+    while above[child] != child:
+        above[child] = above[above[child]]
+        child = above[child]
+    return child
