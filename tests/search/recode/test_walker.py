@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringfence.search.recode import auto, lines
+from ringfence.search.recode import auto, run_lines
 from ringfence.search.recode.boxes import Boxes
+from ringfence.search.recode.lines import labels_of
 from ringfence.search.recode.partitions import SETS, Partitions, renumbered
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.walker import Walker, state_of
@@ -163,7 +164,7 @@ def test_lines_of_few_units_are_no_worse_and_of_the_space(
 ) -> None:
     """As for thousands of values: some stay together, and runs reach through segments only."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lines, "MOST_UNITS", units)
+        patched.setattr(run_lines, "MOST_UNITS", units)
         walker = walker_of(asked)
         states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
         walker.go_to(states)
@@ -181,7 +182,7 @@ def test_states_and_labels_are_the_same_thing(asked: auto.Question, data: st.Dat
     for space in asked.spaces:
         if isinstance(space.walk, Partitions):
             state = data.draw(st.sampled_from(states_of(space)))
-            assert state_of(space, lines.labels_of(space, space.walk.blocks(state))) == state
+            assert state_of(space, labels_of(space, space.walk.blocks(state))) == state
 
 
 @pytest.mark.parametrize("scheme", ["ordered", "set"])

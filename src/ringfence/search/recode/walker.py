@@ -19,9 +19,11 @@ from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import NUMBER, Watched
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
 from ringfence.search.recode.contexts import Terms
-from ringfence.search.recode.lines import LevelLine, Line, RunLines, labels_of, line_for
+from ringfence.search.recode.lines import Line, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
+from ringfence.search.recode.node_lines import LevelLine
 from ringfence.search.recode.partitions import Partitions, renumbered
+from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
 
 HIGHEST = 1e7
