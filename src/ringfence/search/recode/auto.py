@@ -13,20 +13,13 @@ whose searches are in `branch_and_bound`.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, Protocol
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
 from ringfence.errors import Unsatisfiable
-from ringfence.judging.block_losses import block_losses
-from ringfence.judging.metrics import Metric, cell_losses, full_loss, hdm_tallies, metric
-from ringfence.judging.models import Promise, promise
 from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.search.recode.answers import Answers, Node
 from ringfence.search.recode.branch_and_bound import Climb
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_eliminate
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
@@ -34,13 +27,11 @@ from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
+from ringfence.search.recode.question import Question
 from ringfence.search.recode.rungs import ByLevels, climbed, fitted_to
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import Found
-from ringfence.search.recode.walker import Ground
 from ringfence.search.recode.walks import Walks
-from ringfence.search.recode.watching import watched_for
-from ringfence.spec import Spec
 
 TRIED = 10
 """After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
@@ -55,38 +46,6 @@ MOST_VALUES = 512
 
 LARGEST_COUNTED = 64
 """Partitions of more values than this are too many to be counted, in runs as in sets."""
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What is searched: the recodings of some spaces, and what is asked of them."""
-
-    census: Census
-    spec: Spec
-    spaces: Sequence[Space]
-    promise: Promise
-    roller: Roller
-    metric: Metric
-    terms: Terms
-
-    @property
-    def ground(self) -> Ground:
-        """What walks go over."""
-        name, target = self.spec.method.metric, self.spec.method.target
-        watched = watched_for(self.census, self.promise, name, target)
-        return Ground(self.census, self.spaces, block_losses(name, self.census), self.terms, watched)
-
-    def over(self, spaces: Sequence[Space]) -> "Question":
-        """Return the same question over other spaces."""
-        return question(self.census, self.spec, spaces)
-
-
-def question(census: Census, spec: Spec, spaces: Sequence[Space]) -> Question:
-    """Return what a specification asks of the recodings of some spaces."""
-    name, models = spec.method.metric, promise(spec, census)
-    roller = Roller(census, spaces, hdm_tallies(census) if name == "hdm" else [])
-    terms = Terms(models, spec.row_limit(census.rows), census.rows, cell_losses(name, census), full_loss(name, census))
-    return Question(census, spec, spaces, models, roller, metric(name, spec, census, roller, models.least), terms)
 
 
 class Prover(Protocol):
@@ -104,7 +63,7 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
     with ByLevels(asked.census, asked.spec, watch) as levels:
         starts = [list(start)] if start else []
         if isinstance(answers, Walks):
-            found, kept = climbed(asked.spaces, lambda spaces: _walks(asked.over(spaces), watch), levels, watch)
+            found, kept = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
             starts += found
             if kept is not None:
                 answers.beside(kept)
@@ -151,12 +110,8 @@ def answers_for(asked: Question, watch: Watch) -> Answers:
     """Return what looks for answers: programs where they are known to be good, else walks."""
     few = len(asked.spaces) <= MOST_ATTRIBUTES
     if few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
-        return Iterated(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
-    return _walks(asked, watch)
-
-
-def _walks(asked: Question, watch: Watch) -> Walks:
-    return Walks(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch, asked.ground)
+        return Iterated(asked, watch)
+    return Walks(asked, watch)
 
 
 def _handed(asked: Question, found: Found | None) -> list[list[Any]]:

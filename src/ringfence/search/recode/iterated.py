@@ -17,17 +17,14 @@ from math import inf
 from random import Random
 from typing import Any
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
-from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answers, Later, nothing_later
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.descents import Descent
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.lattice import SLACK
 from ringfence.search.recode.partitions import CUT, RUNS, SETS, Partitions, renumbered
 from ringfence.search.recode.programs import blocks_of, completed
+from ringfence.search.recode.question import Question
 from ringfence.search.recode.spaces import Levels, Space
 
 CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
@@ -78,18 +75,10 @@ class _Walk:
 class Iterated(Answers):
     """The programs and the draws by which better answers are looked for."""
 
-    def __init__(
-        self,
-        census: Census,
-        spaces: Sequence[Space],
-        roller: Roller,
-        metric: Metric,
-        terms: Terms,
-        watch: Watch,
-    ) -> None:
-        super().__init__(census, spaces, roller, metric, terms, watch)
+    def __init__(self, asked: Question, watch: Watch) -> None:
+        super().__init__(asked, watch)
         self._bounders: dict[int, OneEliminated] = {}
-        self._descent = Descent(census, spaces, self.boxes, terms)
+        self._descent = Descent(self.census, self.spaces, self.boxes, self.terms)
         self._walks = [_Walk(Random(seed)) for seed in SEEDS]
 
     def bounder(self, attribute: int) -> OneEliminated:

@@ -26,8 +26,9 @@ from ringfence.search.recode.boxes import Box
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_two import LowerBound
 from ringfence.search.recode.lines import Line, line_for
+from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import MOST_UNITS, RunLines
-from ringfence.search.recode.walker import Ground, state_of
+from ringfence.search.recode.walker import state_of
 
 HIGHEST = 1e6
 """A price at which nothing is suppressed that need not be."""

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 
 from ringfence.arrays import Floats, Longs
-from ringfence.census.census import Census
-from ringfence.judging.block_losses import BlockLoss
-from ringfence.kernels.recode.class_rules import NUMBER, Watched
+from ringfence.kernels.recode.class_rules import NUMBER
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.lines import Line, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
 from ringfence.search.recode.node_lines import LevelLine
 from ringfence.search.recode.partitions import Partitions, renumbered
+from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
 
@@ -34,17 +32,6 @@ HALVINGS = 14
 
 SAME = 1e-9
 """Losses that differ by less than this share of a row, for each row, are equal."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """What walks go over: the tuples of a census and the recodings of its attributes, and what is asked of them."""
-
-    census: Census
-    spaces: Sequence[Space]
-    losses: Sequence[BlockLoss]
-    terms: Terms
-    watched: Watched
 
 
 @dataclass(frozen=True, eq=False)

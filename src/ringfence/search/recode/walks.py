@@ -17,15 +17,11 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
-from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answer, Answers, Later, Node, nothing_later
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.kicks import kicked
-from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.walker import SAME, Ground, Spot, Walker, state_of
+from ringfence.search.recode.question import Question
+from ringfence.search.recode.walker import SAME, Spot, Walker, state_of
 from ringfence.search.recode.watching import tightened
 
 SEEDS = (2008, 2010)
@@ -106,28 +102,19 @@ class Simpler:
 class Walks(Answers):
     """Answers by walks."""
 
-    def __init__(
-        self,
-        census: Census,
-        spaces: Sequence[Space],
-        roller: Roller,
-        metric: Metric,
-        terms: Terms,
-        watch: Watch,
-        ground: Ground,
-    ) -> None:
-        super().__init__(census, spaces, roller, metric, terms, watch)
-        self._ground = ground
+    def __init__(self, asked: Question, watch: Watch) -> None:
+        super().__init__(asked, watch)
         self._settled: list[tuple[Spot, float]] = []
         self._ways: list[_Way] = []
         self._later: Later = nothing_later
         self._simpler: Simpler | None = None
-        self._at_once = max(1, min(AT_ONCE, IMPROVED // len(spaces)))
-        self._weights = [space.quasi.occurring**0.5 for space in spaces]
+        self._at_once = max(1, min(AT_ONCE, IMPROVED // len(self.spaces)))
+        self._weights = [space.quasi.occurring**0.5 for space in self.spaces]
 
     @cached_property
     def _walkers(self) -> list[Walker]:
-        return [Walker(self._ground, seed, self.go_on) for seed in SEEDS]
+        ground = self.asked.ground
+        return [Walker(ground, seed, self.go_on) for seed in SEEDS]
 
     def settle(self, starts: Sequence[Sequence[Any]]) -> None:
         """Settle from the best of some starts, from the finest if there are none, and beside that from the coarsest."""
