@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from math import inf
 from typing import Any
 
@@ -33,9 +34,9 @@ AT_ONCE, IMPROVED = 4, 32
 FROM_COARSEST, FROM_FINEST = 1.0, 0.25
 """The prices to settle at first, in units of what a suppressed row costs."""
 
-CHEAPER, LOWEST, UNUSED = 0.25, 1e-3, 0.8
-"""Where less than such a share of the rows that may be suppressed is, it is tried at a lower price, down to the
-lowest."""
+CHEAPER, LOWEST, UNUSED, WORTH = 0.25, 1e-3, 0.8, 1e-3
+"""Where less than such a share of the rows that may be suppressed is, a lower price is tried, down to the lowest, as
+long as that gains so much."""
 
 PRICES = (0.1, 0.25, 0.5, 1.0, 1.0, 2.0, 4.0)
 """Times the price of before, after a kick."""
@@ -117,34 +118,45 @@ class Walks(Answers):
         return [Walker(ground, seed, self.go_on) for seed in SEEDS]
 
     def settle(self, starts: Sequence[Sequence[Any]]) -> None:
-        """Settle from the best of some starts, from the finest if there are none, and beside that from the coarsest."""
-        coarsest = [space.state(space.coarsest) for space in self.spaces]
-        finest = [space.state(space.finest) for space in self.spaces]
+        """Settle from the coarsest, and from the best of some starts, the finest if there are none; then kick once."""
+        coarsest, finest = self._both_ends()
         for states in (coarsest, finest, *starts):
             self.consider(states)
+        if self.watch.expired():
+            return
         first = (self._best_states(), FROM_COARSEST) if starts and self.best is not None else (finest, FROM_FINEST)
-        if not self.watch.expired():
-            with ThreadPoolExecutor(len(SEEDS)) as threads:
-                self._settled = self._from_each([first, (coarsest, FROM_COARSEST)], threads.map)
+        with ThreadPoolExecutor(len(SEEDS)) as threads:
+            self._settled = self._from_each([first, (coarsest, FROM_COARSEST)], threads.map)
+            self._set_out()
+            if not self.proven:
+                list(threads.map(self._steps, self._ways, repeat(1)))
+                self._judge_found()
 
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
-        """Settle; then kick until that gains nothing more.
+        """Settle, from the finest, too; then kick until that gains nothing more.
 
         That is said after idle kicks, four times as many with each attribute more.
         """
         self.settle(starts)
-        if not self._settled:
+        if not self._ways:
             return
-        finest = [space.state(space.finest) for space in self.spaces]
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            self._later = later
             more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
-            if more:
-                self._later = nothing_later
-            self._settled += self._from_starts([*([finest] if starts else []), *more], threads.map)
+            self._later = nothing_later if more else later
+            self._take_in([*(self._both_ends()[1:] if starts else ()), *more], threads.map)
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
             while self.idle < most and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
+
+    def _both_ends(self) -> tuple[list[Any], list[Any]]:
+        """Return the states of the coarsest and of the finest recoding."""
+        coarsest = [space.state(space.coarsest) for space in self.spaces]
+        return coarsest, [space.state(space.finest) for space in self.spaces]
+
+    def _set_out(self) -> None:
+        """Let both walks go on from the best place so far."""
+        spot, price = min(self._settled, key=lambda end: self._rank(end[0]))
+        self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
 
     def _from_starts(self, starts: Sequence[Sequence[Any]], each: Each) -> list[tuple[Spot, float]]:
         """Judge some starts, and settle from them."""
@@ -170,9 +182,10 @@ class Walks(Answers):
             ends.append((walker.spot(), walker.price))
             while walker.gone < UNUSED * walker.limit and walker.price > LOWEST and not self.watch.expired():
                 walker.settle(walker.price * CHEAPER, order)
-                if self._rank(walker.spot()) >= self._rank(ends[-1][0]):
+                spot = walker.spot()
+                if self._rank(spot) >= (ends[-1][0].gone > walker.limit, (1 - WORTH) * ends[-1][0].loss):
                     break
-                ends[-1] = (walker.spot(), walker.price)
+                ends[-1] = (spot, walker.price)
         return ends
 
     def _best_states(self) -> list[Any]:
@@ -192,11 +205,8 @@ class Walks(Answers):
 
         A step changes its own walk only, and what was found is taken in order: it does not depend on threads.
         """
-        if not self._settled:
-            return
         if not self._ways:
-            spot, price = min(self._settled, key=lambda end: self._rank(end[0]))
-            self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
+            return
         more = self._later(False)
         if more:
             self._later = nothing_later
@@ -208,7 +218,7 @@ class Walks(Answers):
             if not self._simpler.keeps_up(self.best):
                 self._simpler = None
             return
-        list(each(self._steps, self._ways))
+        list(each(self._steps, self._ways, repeat(self._at_once)))
         gained = self._judge_found()
         self.idle = 0 if gained else self.idle + self._at_once * len(self._ways)
         if self._simpler is not None:
@@ -235,8 +245,8 @@ class Walks(Answers):
             walker.bar = best
         return self.target < before
 
-    def _steps(self, way: _Way) -> None:
-        for _ in range(self._at_once):
+    def _steps(self, way: _Way, most: int) -> None:
+        for _ in range(most):
             if self.watch.expired():
                 return
             self._step(way)
