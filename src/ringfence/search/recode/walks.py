@@ -51,7 +51,7 @@ WORSE, SELDOM = 0.02, 0.1
 """So much worse may a place be that is gone on from, and how often."""
 
 STUCK = 60
-"""After so many kicks without gain, a walk goes back to the best."""
+"""After so many kicks without gain, a walk goes back to the best, or from there to where half of it is changed."""
 
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
@@ -69,12 +69,16 @@ Each = Callable[..., Iterable[Any]]
 
 @dataclass
 class _Way:
-    """A walker, where it goes on from, and the price there; `first` is the price it settled at first."""
+    """A walker, where it goes on from, and the price there; `first` is the price it settled at first.
+
+    If it `roams`, it goes on from somewhere else when it is stuck, and not from the best.
+    """
 
     walker: Walker
     spot: Spot
     price: float
     first: float
+    roams: bool
     idle: int = 0
 
 
@@ -156,7 +160,7 @@ class Walks(Answers):
     def _set_out(self) -> None:
         """Let both walks go on from the best place so far."""
         spot, price = min(self._settled, key=lambda end: self._rank(end[0]))
-        self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
+        self._ways = [_Way(walker, spot, price, price, roams=number > 0) for number, walker in enumerate(self._walkers)]
 
     def _from_starts(self, starts: Sequence[Sequence[Any]], each: Each) -> list[tuple[Spot, float]]:
         """Judge some starts, and settle from them."""
@@ -282,6 +286,10 @@ class Walks(Answers):
             way.idle += 1
         if way.idle > STUCK and self.best is not None:
             walker.go_to(self._best_states())
+            if way.roams:
+                for a in draw.sample(attributes, (len(attributes) + 1) // 2):
+                    walker.put_state(a, kicked(self.spaces[a], walker.state(a), draw))
+                walker.settle(way.first, draw.sample(attributes, len(attributes)))
             way.spot, way.idle = walker.spot(), 0
 
     def refine(self) -> None:
