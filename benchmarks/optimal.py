@@ -19,6 +19,7 @@ from ringfence.search.progress import Watch
 from ringfence.search.recode import auto
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.proof import Alone, Proof
+from ringfence.search.recode.question import question
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
 
@@ -50,11 +51,11 @@ class Question:
         parts["age"]["order"] = "numeric"
         self.spec = Spec(attributes=parts, privacy={"k": k}, method={"metric": "dm", "suppression": 1.0})
         census = count(people.select(names), self.spec)
-        self.asked = auto.question(census, self.spec, [Space(quasi, schemes[quasi.name]) for quasi in census.quasi])
+        self.asked = question(census, self.spec, [Space(quasi, schemes[quasi.name]) for quasi in census.quasi])
 
     def _answers(self, watch: Watch) -> Iterated:
         asked = self.asked
-        return Iterated(asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
+        return Iterated(asked, watch)
 
     def first(self) -> Iterated:
         """Return the answers that a proof begins with."""

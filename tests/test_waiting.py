@@ -113,6 +113,32 @@ def test_the_display_shows_stages_figures_and_how_to_stop() -> None:
         assert words in text
 
 
+def test_a_long_search_says_how_old_its_best_is_and_how_to_stop() -> None:
+    """Only once it has gone on for long, and has an answer; then by when the best has last moved."""
+    display, clock = Display(), [0.0]
+    display._began = display._since = display._improved = 0.0
+
+    def told(seconds: float, best: float | None) -> str:
+        clock[0] = seconds
+        display(rf.Event("search", seconds, "searching", 10, None, "recodings judged", best, 0.1))
+        screen = Console(file=io.StringIO(), width=150)
+        screen.print(display)
+        assert isinstance(screen.file, io.StringIO)
+        return screen.file.getvalue()
+
+    with patch("ringfence.display.time.monotonic", lambda: clock[0]):
+        assert "Ctrl-C" not in told(2, 0.5)
+        assert "Ctrl-C" not in told(19, 0.5)
+        assert "best 0.4, at least 0.1, gap 75.0%" in told(30, 0.4)
+        text = told(75, 0.4)
+        assert "the best so far is 45 s old. Ctrl-C takes it" in text
+        assert "method.time_limit sets a limit" in text
+        assert "the best so far is 0 s old" in told(80, 0.3)
+        display.stopping = True
+        assert "It is being taken; Ctrl-C once more keeps nothing." in told(90, 0.3)
+        assert "Ctrl-C" not in told(95, None)
+
+
 def test_nothing_is_shown_of_short_work() -> None:
     screen = Console(file=io.StringIO(), force_terminal=True, width=120)
     with shown(screen) as listener:

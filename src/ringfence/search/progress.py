@@ -47,7 +47,8 @@ class SearchResult:
 class Watch:
     """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop.
 
-    A search may also be given a number of nodes, `most`.
+    A search may also be given a number of nodes, `most`. If it is part of another one, `whole`, it stops with it when
+    the user has had enough.
     """
 
     time_limit: float | None = None
@@ -57,6 +58,7 @@ class Watch:
     stopped: bool = False
     """Whether the listener has asked for what was found so far."""
     most: float = inf
+    whole: "Watch | None" = None
     _reported: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
@@ -64,6 +66,17 @@ class Watch:
     def seconds(self) -> float:
         """How long the search has run."""
         return time.monotonic() - self.started
+
+    @property
+    def halted(self) -> bool:
+        """Whether it was asked to stop, or what it is part of."""
+        return self.stopped or (self.whole is not None and self.whole.halted)
+
+    def part(self, until: float | None = None, most: float = inf) -> "Watch":
+        """Return a watch for something beside the search, by the same clock: it stops when the search's time is up, or
+        before, after so many seconds of it or so many nodes."""
+        limits = [limit for limit in (until, self.time_limit) if limit is not None]
+        return Watch(min(limits, default=None), started=self.started, most=most, whole=self)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -95,6 +108,6 @@ class Watch:
 
     def expired(self) -> bool:
         """Whether the search is to stop; never before the first node, so that there is something to say."""
-        if self.stopped or self.nodes >= self.most:
+        if self.halted or self.nodes >= self.most:
             return True
         return self.time_limit is not None and self.nodes > 0 and self.seconds > self.time_limit

@@ -28,6 +28,7 @@ from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.kicks import kicked
 from ringfence.search.recode.priced import NOTHING, Priced
 from ringfence.search.recode.proof import Proof
+from ringfence.search.recode.question import Question
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
 from tests.tables import Case, scheme_cases, with_parts
@@ -53,9 +54,9 @@ class Workshop:
         self.terms = Terms(self.promise, self.limit, self.census.rows, losses, full_loss(name, self.census))
 
     @property
-    def asked(self) -> auto.Question:
+    def asked(self) -> Question:
         """What a search is asked."""
-        return auto.Question(
+        return Question(
             self.census, self.spec, self.spaces, self.promise, self.roller, self.metric, self.terms
         )  # fmt: skip
 

@@ -149,7 +149,7 @@ def test_sets_of_more_values_than_all_of_whose_partitions_are_looked_at() -> Non
 def test_answers_are_at_least_as_good_as_what_is_reached_at_once() -> None:
     for seed in range(5):
         parts = shop(seed, "set", sizes=(6, 5, 6))
-        answers = Iterated(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
+        answers = Iterated(parts.asked, Watch())
         answers.begin(())
         assert answers.best is not None
         reached = descent_of(parts).improve(finest(parts), [0, 1, 2], inf, 0, lambda _: True)
@@ -170,7 +170,7 @@ def test_attributes_that_are_not_runs_or_sets_are_improved_beside_the_others() -
         Case(pa.table(columns), spec), ["level", "ordered", "set"], {"k": 4}, {"metric": "dm", "suppression": 1.0}
     )
     assert descent_of(parts).attributes == [1, 2]
-    answers = Iterated(parts.census, parts.spaces, parts.roller, parts.metric, parts.terms, Watch())
+    answers = Iterated(parts.asked, Watch())
     answers.begin(())
     assert answers.best is not None
     nodes = itertools.product(

@@ -379,7 +379,7 @@ def test_the_search_finds_the_cheapest_of_all_recodings(
     shop, _, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
     cheapest = min(costs.values())
     pairs = pairs_to_eliminate(shop.census, shop.spaces, shop.terms)
-    answers = Iterated(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers = Iterated(shop.asked, Watch())
     answers.consider(min((cost, states) for states, cost in costs.items() if cost > cheapest)[1])
     search = Proof(TwoEliminated(shop.census, shop.spaces, *pairs[seed % len(pairs)], shop.terms), answers, Impatient())
     while not search.run(3):  # it can be interrupted, and forgets nothing
@@ -431,7 +431,7 @@ def test_a_node_whose_parts_all_cost_the_same_is_not_lost_where_there_is_no_answ
     """Values that always come together: nothing that is decided of one attribute gains anything."""
     rows = np.repeat(np.arange(3), 4)[:, None].repeat(4, axis=1)
     shop, _, costs = every_recoding(rows, ("ordered", "set", "set", "set"), 2, 1.0)
-    answers = Iterated(shop.census, shop.spaces, shop.roller, shop.metric, shop.terms, Watch())
+    answers = Iterated(shop.asked, Watch())
     for pair in pairs_to_eliminate(shop.census, shop.spaces, shop.terms):
         answers.best = None
         assert Proof(TwoEliminated(shop.census, shop.spaces, *pair, shop.terms), answers, Watch()).run()

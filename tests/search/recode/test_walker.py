@@ -10,9 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ringfence.search.recode import auto, lines
+from ringfence.search.recode import run_lines
 from ringfence.search.recode.boxes import Boxes
+from ringfence.search.recode.lines import labels_of
 from ringfence.search.recode.partitions import SETS, Partitions, renumbered
+from ringfence.search.recode.question import Question, question
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.walker import Walker, state_of
 from ringfence.spec import Spec
@@ -32,7 +34,7 @@ PROMISES: list[dict[str, Any]] = [
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> auto.Question:
+def questions(draw: st.DrawFn) -> Question:
     """Draw a table, schemes that fit it, any promise and any loss; now and then rows of people."""
     case = draw(scheme_cases(sensitive=1))
     names = [name for name in case.spec.attributes if name.startswith("q")]
@@ -54,7 +56,7 @@ def questions(draw: st.DrawFn) -> auto.Question:
     except Exception as error:  # an order that tears a node apart
         assume("guided-ordered" not in str(error))
         raise
-    return auto.question(census, spec, spaces)
+    return question(census, spec, spaces)
 
 
 def states_of(space: Space) -> list[Any]:
@@ -63,7 +65,7 @@ def states_of(space: Space) -> list[Any]:
     return list(members(boxes, boxes.root))
 
 
-def judged(asked: auto.Question, states: list[Any]) -> tuple[float, int]:
+def judged(asked: Question, states: list[Any]) -> tuple[float, int]:
     """What a node costs and suppresses, by the judges; the cost as walks count it."""
     node = [space.position(state) for space, state in zip(asked.spaces, states, strict=True)]
     roller = asked.roller
@@ -76,12 +78,12 @@ def judged(asked: auto.Question, states: list[Any]) -> tuple[float, int]:
     return cost * {"dm": 1 / rows, "hdm": 1.0}.get(asked.spec.method.metric, rows), suppressed
 
 
-def walker_of(asked: auto.Question) -> Walker:
+def walker_of(asked: Question) -> Walker:
     return Walker(asked.ground, 1, lambda _: True)
 
 
 @given(asked=questions(), data=st.data())
-def test_a_place_costs_and_suppresses_what_the_judges_say(asked: auto.Question, data: st.DataObject) -> None:
+def test_a_place_costs_and_suppresses_what_the_judges_say(asked: Question, data: st.DataObject) -> None:
     walker = walker_of(asked)
     states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
     walker.go_to(states)
@@ -94,9 +96,7 @@ def test_a_place_costs_and_suppresses_what_the_judges_say(asked: auto.Question, 
 
 
 @given(asked=questions(), data=st.data(), price=st.sampled_from([0.0, 0.1, 1.0, 50.0]))
-def test_an_attribute_is_improved_to_the_best_partition(
-    asked: auto.Question, data: st.DataObject, price: float
-) -> None:
+def test_an_attribute_is_improved_to_the_best_partition(asked: Question, data: st.DataObject, price: float) -> None:
     walker = walker_of(asked)
     states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
     a = data.draw(st.integers(0, len(states) - 1))
@@ -117,7 +117,7 @@ def test_an_attribute_is_improved_to_the_best_partition(
 
 
 @given(asked=questions(), data=st.data(), price=st.sampled_from([0.0, 0.1, 1.0, 50.0]))
-def test_values_are_moved_while_that_is_cheaper(asked: auto.Question, data: st.DataObject, price: float) -> None:
+def test_values_are_moved_while_that_is_cheaper(asked: Question, data: st.DataObject, price: float) -> None:
     walker = walker_of(asked)
     states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
     for a, limit in itertools.product(range(len(states)), [np.inf, asked.terms.limit]):
@@ -143,7 +143,7 @@ def _differ_by_one(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
 
 
 @given(asked=questions(), data=st.data())
-def test_what_is_filled_up_keeps_the_limit_and_costs_no_more(asked: auto.Question, data: st.DataObject) -> None:
+def test_what_is_filled_up_keeps_the_limit_and_costs_no_more(asked: Question, data: st.DataObject) -> None:
     walker = walker_of(asked)
     states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
     walker.go_to(states)
@@ -158,12 +158,10 @@ def test_what_is_filled_up_keeps_the_limit_and_costs_no_more(asked: auto.Questio
 
 
 @given(asked=questions(), data=st.data(), units=st.integers(2, 4))
-def test_lines_of_few_units_are_no_worse_and_of_the_space(
-    asked: auto.Question, data: st.DataObject, units: int
-) -> None:
+def test_lines_of_few_units_are_no_worse_and_of_the_space(asked: Question, data: st.DataObject, units: int) -> None:
     """As for thousands of values: some stay together, and runs reach through segments only."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lines, "MOST_UNITS", units)
+        patched.setattr(run_lines, "MOST_UNITS", units)
         walker = walker_of(asked)
         states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
         walker.go_to(states)
@@ -177,11 +175,11 @@ def test_lines_of_few_units_are_no_worse_and_of_the_space(
 
 
 @given(asked=questions(), data=st.data())
-def test_states_and_labels_are_the_same_thing(asked: auto.Question, data: st.DataObject) -> None:
+def test_states_and_labels_are_the_same_thing(asked: Question, data: st.DataObject) -> None:
     for space in asked.spaces:
         if isinstance(space.walk, Partitions):
             state = data.draw(st.sampled_from(states_of(space)))
-            assert state_of(space, lines.labels_of(space, space.walk.blocks(state))) == state
+            assert state_of(space, labels_of(space, space.walk.blocks(state))) == state
 
 
 @pytest.mark.parametrize("scheme", ["ordered", "set"])
@@ -193,7 +191,7 @@ def test_hundreds_of_values_in_all_ways_of_grouping_them(scheme: Any, loss: str)
     attributes = {"day": {"role": "quasi", "hierarchy": hierarchy}, "sex": {"role": "quasi", "hierarchy": "flat"}}
     spec = Spec(attributes=attributes, privacy={"k": 4}, method={"metric": loss, "suppression": 0.05, "scheme": scheme})
     census = count(table, spec)
-    asked = auto.question(census, spec, [Space(quasi, scheme) for quasi in census.quasi])
+    asked = question(census, spec, [Space(quasi, scheme) for quasi in census.quasi])
     walker, draw = walker_of(asked), Random(2)
     for start in ("finest", "coarsest"):
         walker.go_to([space.state(getattr(space, start)) for space in asked.spaces])

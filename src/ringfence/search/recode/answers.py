@@ -7,19 +7,16 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Classes, Roller
-from ringfence.judging.metrics import Metric
+from ringfence.census.classes import Classes
 from ringfence.search.progress import Watch
 from ringfence.search.recode.boxes import Boxes
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.lattice import SAME, SLACK
-from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.question import Question
 
 Node = tuple[int, ...]
 
-Later = Callable[[bool], Sequence[Sequence[Any]] | None]
-"""Returns more starts; None if they are not there yet, and it is not told to wait for them."""
+Later = Callable[[bool], Sequence[Sequence[Any]]]
+"""Returns more starts: those that are there by now, or if it is told to wait all of them."""
 
 
 def nothing_later(_wait: bool) -> Sequence[Sequence[Any]]:
@@ -42,28 +39,24 @@ class Answers(ABC):
     `idle` is the number of kicks since the last one that found a better answer; none can cost less than `floor`.
     """
 
-    def __init__(
-        self,
-        census: Census,
-        spaces: Sequence[Space],
-        roller: Roller,
-        metric: Metric,
-        terms: Terms,
-        watch: Watch,
-    ) -> None:
-        self.census, self.spaces, self.roller, self.metric, self.terms, self.watch = (
-            census, spaces, roller, metric, terms, watch,
-        )  # fmt: skip
+    def __init__(self, asked: Question, watch: Watch) -> None:
+        self.asked, self.watch = asked, watch
+        self.census, self.spaces, self.terms = asked.census, asked.spaces, asked.terms
+        self.roller, self.metric = asked.roller, asked.metric
         self.best: Answer | None = None
-        self._room = roller.room()
-        finest = tuple(space.finest for space in spaces)
-        self.floor = metric.floor(finest, self._classes(finest))
+        self._room = self.roller.room()
+        finest = tuple(space.finest for space in self.spaces)
+        self.floor = self.metric.floor(finest, self._classes(finest))
         self.idle = 0
 
     @cached_property
     def boxes(self) -> list[Boxes]:
         """The parts of each attribute's space that a proof decides on."""
         return [Boxes(space) for space in self.spaces]
+
+    @abstractmethod
+    def settle(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Take the first steps, from the best of some starts, until these gain nothing more."""
 
     @abstractmethod
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:

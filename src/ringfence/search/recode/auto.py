@@ -1,11 +1,11 @@
 """The search behind `search = "auto"`: a good answer at once, then better ones, and the proof.
 
 Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked, from programs of
-such classes (`iterated`). Good recodings of schemes that this one contains are among their starts (`starts`), so that
-no answer is worse than the best one by levels. The proof goes on beside them. It eliminates two attributes together
-where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step (`proof`).
-Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values have answers
-and a simple bound, but no proof.
+such classes (`iterated`). Walks climb through the schemes that this one contains (`rungs`), and the optimum of levels
+is handed to both, so that no answer is worse than these. The proof goes on beside them. It eliminates two attributes
+together where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step
+(`proof`). Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values
+have answers and a simple bound, but no proof.
 
 The ideas of eliminating attributes and of bounds from both ends go beyond Li and Li 2008 and Bayardo and Agrawal 2005,
 whose searches are in `branch_and_bound`.
@@ -13,20 +13,13 @@ whose searches are in `branch_and_bound`.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, Protocol
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
 from ringfence.errors import Unsatisfiable
-from ringfence.judging.block_losses import block_losses
-from ringfence.judging.metrics import Metric, cell_losses, full_loss, hdm_tallies, metric
-from ringfence.judging.models import Promise, promise
 from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.search.recode.answers import Answers, Node
 from ringfence.search.recode.branch_and_bound import Climb
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_eliminate
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
@@ -34,60 +27,25 @@ from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
+from ringfence.search.recode.question import Question
+from ringfence.search.recode.rungs import ByLevels, climbed, fitted_to
 from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.starts import best_levels, fitted, simpler_spaces
-from ringfence.search.recode.walker import Ground
+from ringfence.search.recode.starts import Found
 from ringfence.search.recode.walks import Walks
-from ringfence.search.recode.watching import watched_for
-from ringfence.spec import Spec
 
 TRIED = 10
 """After so many nodes each, the better half of proofs goes on, until one is left: which attributes are best eliminated
 depends on how hard it is to decide the others."""
 
-SHARE, MOST_NODES = 1 / 12, 1000
-"""So much of the time, and so many improvements, go to each scheme that is contained."""
-
-LATE = 0.4
-"""After so much of the time, the rest is for the scheme itself."""
+MOST_ATTRIBUTES = 8
+"""With more attributes than this, a proof under DM is out of reach, and its programs take too long: there, too, are
+walks."""
 
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
 
 LARGEST_COUNTED = 64
 """Partitions of more values than this are too many to be counted, in runs as in sets."""
-
-
-@dataclass(frozen=True, eq=False)
-class Question:
-    """What is searched: the recodings of some spaces, and what is asked of them."""
-
-    census: Census
-    spec: Spec
-    spaces: Sequence[Space]
-    promise: Promise
-    roller: Roller
-    metric: Metric
-    terms: Terms
-
-    @property
-    def ground(self) -> Ground:
-        """What walks go over."""
-        name, target = self.spec.method.metric, self.spec.method.target
-        watched = watched_for(self.census, self.promise, name, target)
-        return Ground(self.census, self.spaces, block_losses(name, self.census), self.terms, watched)
-
-    def over(self, spaces: Sequence[Space]) -> "Question":
-        """Return the same question over other spaces."""
-        return question(self.census, self.spec, spaces)
-
-
-def question(census: Census, spec: Spec, spaces: Sequence[Space]) -> Question:
-    """Return what a specification asks of the recodings of some spaces."""
-    name, models = spec.method.metric, promise(spec, census)
-    roller = Roller(census, spaces, hdm_tallies(census) if name == "hdm" else [])
-    terms = Terms(models, spec.row_limit(census.rows), census.rows, cell_losses(name, census), full_loss(name, census))
-    return Question(census, spec, spaces, models, roller, metric(name, spec, census, roller, models.least), terms)
 
 
 class Prover(Protocol):
@@ -102,23 +60,26 @@ class Prover(Protocol):
 def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[Node, SearchResult]:
     """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
     answers = answers_for(asked, watch)
-    with ThreadPoolExecutor(1) as beside:
-        simpler = beside.submit(_simpler, asked, watch, answers)
-        answers.begin(
-            [list(start)] if start else [], lambda wait: simpler.result()[0] if wait or simpler.done() else None
-        )
+    with ByLevels(asked.census, asked.spec, watch) as levels:
+        starts = [list(start)] if start else []
+        if isinstance(answers, Walks):
+            found, kept = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
+            starts += found
+            if kept is not None:
+                answers.beside(kept)
+            starts += _handed(asked, levels.best(waits=watch.time_limit is None))
+        answers.begin(starts, lambda waits: _handed(asked, levels.best(waits=waits)))
         proven = answers.proven or _proven(asked, answers, watch)
-        states, by_levels = simpler.result()
-        for each in states:  # if the time was up before they were looked at
+        by_levels = levels.best(waits=True)
+        for each in _handed(asked, by_levels):  # if the time was up before they were looked at
             answers.consider(each)
     if answers.best is None:
         if not proven:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
         coarsest = [space.coarsest for space in asked.spaces]
         raise Unsatisfiable(impossible(asked.census, asked.roller, coarsest, asked.promise, asked.terms.limit))
-    proven = proven or answers.proven
     answers.refine()
-    best = answers.best
+    proven, best = proven or answers.proven, answers.best
     return best.node, SearchResult(
         cost=best.cost,
         optimal=proven,
@@ -126,7 +87,7 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         nodes=watch.nodes,
         pruned=_ruled_out(asked.spaces, watch.nodes),
         seconds=watch.seconds,
-        by_levels=by_levels,
+        by_levels=by_levels.cost if by_levels is not None and by_levels.proven else None,
     )
 
 
@@ -147,10 +108,15 @@ def _proven(asked: Question, answers: Answers, watch: Watch) -> bool:
 
 def answers_for(asked: Question, watch: Watch) -> Answers:
     """Return what looks for answers: programs where they are known to be good, else walks."""
-    parts = (asked.census, asked.spaces, asked.roller, asked.metric, asked.terms, watch)
-    if asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
-        return Iterated(*parts)
-    return Walks(*parts, asked.ground)
+    few = len(asked.spaces) <= MOST_ATTRIBUTES
+    if few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
+        return Iterated(asked, watch)
+    return Walks(asked, watch)
+
+
+def _handed(asked: Question, found: Found | None) -> list[list[Any]]:
+    """Return what was found as states of the question's spaces."""
+    return [] if found is None else [fitted_to(asked.spaces, found.labels)]
 
 
 def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]:
@@ -166,27 +132,6 @@ def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]
     if terms.losses and all(model.monotone for model in asked.promise.models):
         return [Proof(Priced(asked.ground), answers, watch)]
     return [Climb(census, spaces, asked.roller, asked.promise, asked.metric, answers, watch)]
-
-
-def _simpler(asked: Question, watch: Watch, answers: Answers) -> tuple[list[list[Any]], float | None]:
-    """Return states that are as good as good recodings of schemes that these contain, and the cost of levels."""
-    found = best_levels(asked.census, asked.spec, watch)
-    if found is None:
-        return [], None
-    labels, cost, proven = found
-    begins = [[fitted(space, part) for space, part in zip(asked.spaces, labels, strict=True)]]
-    for spaces in simpler_spaces(asked.spaces) if isinstance(answers, Walks) else []:
-        over, until = asked.over(spaces), None
-        if watch.time_limit is not None:
-            if watch.seconds > LATE * watch.time_limit:
-                break
-            until = min(watch.time_limit, watch.seconds + SHARE * watch.time_limit)
-        own = Watch(until, started=watch.started, most=MOST_NODES)
-        walks = Walks(over.census, spaces, over.roller, over.metric, over.terms, own, over.ground)
-        parts = walks.settled_from([fitted(space, part) for space, part in zip(spaces, labels, strict=True)])
-        if parts is not None:
-            begins.append([fitted(space, part) for space, part in zip(asked.spaces, parts, strict=True)])
-    return begins, cost if proven else None
 
 
 def _ruled_out(spaces: Sequence[Space], judged: int) -> int:

@@ -17,17 +17,14 @@ from math import inf
 from random import Random
 from typing import Any
 
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
-from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answers, Later, nothing_later
-from ringfence.search.recode.contexts import Terms
 from ringfence.search.recode.descents import Descent
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.lattice import SLACK
 from ringfence.search.recode.partitions import CUT, RUNS, SETS, Partitions, renumbered
 from ringfence.search.recode.programs import blocks_of, completed
+from ringfence.search.recode.question import Question
 from ringfence.search.recode.spaces import Levels, Space
 
 CHEAP_SETS, CHEAP_RUNS = 1 << 11, 1 << 14
@@ -78,18 +75,10 @@ class _Walk:
 class Iterated(Answers):
     """The programs and the draws by which better answers are looked for."""
 
-    def __init__(
-        self,
-        census: Census,
-        spaces: Sequence[Space],
-        roller: Roller,
-        metric: Metric,
-        terms: Terms,
-        watch: Watch,
-    ) -> None:
-        super().__init__(census, spaces, roller, metric, terms, watch)
+    def __init__(self, asked: Question, watch: Watch) -> None:
+        super().__init__(asked, watch)
         self._bounders: dict[int, OneEliminated] = {}
-        self._descent = Descent(census, spaces, self.boxes, terms)
+        self._descent = Descent(self.census, self.spaces, self.boxes, self.terms)
         self._walks = [_Walk(Random(seed)) for seed in SEEDS]
 
     def bounder(self, attribute: int) -> OneEliminated:
@@ -104,6 +93,16 @@ class Iterated(Answers):
         That is said after idle kicks, four times as many with each attribute more: so many more ways there are to be
         stuck.
         """
+        self.settle(starts)
+        self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
+        with ThreadPoolExecutor(len(SEEDS)) as threads:
+            while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
+                self.kick(threads.map)
+        for start in later(self.watch.time_limit is None):
+            self.consider(start)
+
+    def settle(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Improve some starts, and the coarsest and the finest recoding."""
         every = [list(start) for start in starts]
         for positions in ([space.coarsest for space in self.spaces], [space.finest for space in self.spaces]):
             every.append([space.state(position) for space, position in zip(self.spaces, positions, strict=True)])
@@ -113,12 +112,6 @@ class Iterated(Answers):
             for walk in self._walks:
                 walk.go_on_from(cost, states)
             self._take(cost, states)
-        self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
-        with ThreadPoolExecutor(len(SEEDS)) as threads:
-            while self.idle < most and self._walks[0].states and not (self.proven or self.watch.expired()):
-                self.kick(threads.map)
-        for start in later(True) or ():
-            self.consider(start)
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
         """Let both walks take some steps, `each` of them at the same time or not.

@@ -8,17 +8,15 @@ and blocks.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ringfence.arrays import Bools, Floats, Ints, Longs
-from ringfence.census.census import Quasi
+from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import CELLS, Watched
-from ringfence.kernels.recode.failing_runs import Room, by_place
-from ringfence.kernels.recode.run_covers import lowest_nodes
+from ringfence.kernels.recode.failing_runs import Room
 from ringfence.kernels.recode.value_moves import move_sums
-from ringfence.search.recode.lines import MOST_UNITS
+from ringfence.search.recode.line_blocks import SetBlocks, in_places
 from ringfence.search.recode.partitions import SETS, Partitions
+from ringfence.search.recode.run_lines import MOST_UNITS
 from ringfence.search.recode.spaces import FREE, Space, covered_by
 
 MOST_CELLS = 4_000_000
@@ -26,45 +24,6 @@ MOST_CELLS = 4_000_000
 
 MOST_MOVES = 8
 """So many values are moved before other attributes have their turn."""
-
-
-class SetBlocks:
-    """Blocks by the values that they have: `inside[i, v]` says whether block i has value v."""
-
-    def __init__(self, quasi: Quasi, values: Longs, everything: Longs, inside: Bools) -> None:
-        self._quasi, self._values, self._everything, self._inside = quasi, values, everything, inside
-        self._whole = inside.all(axis=1)
-
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
-        """Return the sum of some numbers over the leaves that each block covers."""
-        sums = self._inside @ numbers[self._values].astype(np.float64)
-        return np.where(self._whole, float(numbers[self._everything].sum()), sums)
-
-    @property
-    def rows(self) -> Floats:
-        """How many rows each block has."""
-        return self.total(self._quasi.rows)
-
-    @property
-    def covered(self) -> Longs:
-        """How many leaves each block covers."""
-        return self.total(np.ones(self._quasi.hierarchy.leaves)).astype(np.int64)
-
-    def spread(self, numbers: Floats) -> Floats:
-        """Return how far apart the numbers of each block are."""
-        own = numbers[self._values]
-        low = np.where(self._inside & ~np.isnan(own), own, np.inf).min(axis=1)
-        high = np.where(self._inside & ~np.isnan(own), own, -np.inf).max(axis=1)
-        return np.where(high > low, high - low, 0.0)
-
-    @property
-    def nodes(self) -> Ints:
-        """The lowest node above each block."""
-        low = np.where(self._inside, self._values, np.inf).min(axis=1)
-        high = np.where(self._inside, self._values, -np.inf).max(axis=1)
-        nodes = np.empty(len(low), np.int32)
-        lowest_nodes(low, high, self._quasi.hierarchy.parent, self._quasi.hierarchy.stop, nodes)
-        return nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +109,5 @@ def moves_for(space: Space, loss: BlockLoss, watched: Watched, codes: Ints) -> M
     values = np.sort(np.array(branch.children, np.int64))
     place = np.zeros(len(loss.tally), np.int64)
     place[values] = np.arange(len(values))
-    placed = np.empty(len(codes), np.int32)
-    by_place(codes, place, len(values), placed)
-    return Moves(loss, watched, values, covered_by(space.quasi, values.tolist()), place, placed)
+    everything = covered_by(space.quasi, values.tolist())
+    return Moves(loss, watched, values, everything, place, in_places(codes, place, len(values)))

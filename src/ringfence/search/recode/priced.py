@@ -25,8 +25,10 @@ from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of,
 from ringfence.search.recode.boxes import Box
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_two import LowerBound
-from ringfence.search.recode.lines import MOST_UNITS, Line, RunLines, line_for
-from ringfence.search.recode.walker import Ground, state_of
+from ringfence.search.recode.lines import Line, line_for
+from ringfence.search.recode.question import Ground
+from ringfence.search.recode.run_lines import MOST_UNITS, RunLines
+from ringfence.search.recode.walker import state_of
 
 HIGHEST = 1e6
 """A price at which nothing is suppressed that need not be."""
@@ -40,8 +42,9 @@ MOST_DECIDED = 8
 SELDOM, OFTEN = 2, 48
 """So many nodes at most are bounded between looks for better answers: where a proof is out of reach, and else."""
 
-MOST_ROWS = 20_000
-"""Up to this limit, the best recoding of the eliminated attribute is found for each number of rows suppressed."""
+MOST_STEPS = 100_000_000
+"""So many steps at most, about a tenth of a second, go to the best recoding of the eliminated attribute for each number
+of rows suppressed; they grow with the square of the limit."""
 
 MOST_KEPT = 1 << 12
 """How many boxes of an attribute are kept as keys and losses."""
@@ -97,8 +100,8 @@ class Priced:
         )
         line.fill(entries, room, self.ground.watched)
         found = self._best_price(line, base, target / self.terms.full)
-        unsure = found.states is None and found.cost < target and self.terms.limit <= MOST_ROWS
-        if unsure and all(box.complete for box in boxes):
+        unsure = found.states is None and found.cost < target and all(box.complete for box in boxes)
+        if unsure and line.steps_within(self.terms.limit) <= MOST_STEPS:
             # All else is given: what is best within the limit is found exactly, for every number of rows.
             cost = base + line.solve_within(self.terms.limit)
             return LowerBound(cost * self.terms.full, self._state(line) if cost < inf else None, None)
@@ -182,6 +185,10 @@ class _Whole:
     def solve(self, _price: float) -> tuple[float, float]:
         """Return both."""
         return float(self._sums[0, 0]), float(self._sums[0, 1])
+
+    def steps_within(self, _limit: int) -> int:
+        """Return about how many steps that takes."""
+        return 1
 
     def solve_within(self, limit: int) -> float:
         """Return what it costs, if it suppresses no more than a limit."""

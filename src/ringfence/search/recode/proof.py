@@ -238,10 +238,10 @@ class Proof:
         """
         smallest = inf
         for place, decision in self._gains.promising(list(self._decisions(boxes))):
-            if self.watch.expired():
-                return False
             found, alive = [], []
             for part in decision:
+                if self.watch.expired():
+                    return False
                 if (place, part.option) in look.dead:
                     continue
                 inside = (*boxes[:place], part.box, *boxes[place + 1 :])

@@ -12,6 +12,7 @@ from ringfence.search.progress import Watch
 from ringfence.search.recode import auto
 from ringfence.search.recode.branch_and_bound import climbs, search_partitions
 from ringfence.search.recode.lattice import level_spaces, search_levels
+from ringfence.search.recode.question import question
 from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.warming import small_question
@@ -48,7 +49,7 @@ def _best(census: Census, spec: Spec, watch: Watch, start: Sequence[Any]) -> tup
         recodings = [space[level] for space, level in zip(lattice, levels, strict=True)]
         return decision_for(census, spec, models, levels, recodings, result), tuple(levels)
     spaces = [Space(quasi, scheme) for quasi, scheme in zip(census.quasi, schemes, strict=True)]
-    asked = auto.question(census, spec, spaces)
+    asked = question(census, spec, spaces)
     if spec.method.search == "auto":
         node, result = auto.search(asked, watch, start)
     else:

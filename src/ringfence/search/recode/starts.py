@@ -2,11 +2,12 @@
 
 Every partition of a scheme is one of each freer scheme, where it costs no more: there, a label covers the same values
 or fewer. So the best recoding by levels, which is proven fast, is a start for all, and what is found with cuts or runs
-is a start for those that can do more. A search that begins there ends no worse.
+is a start for those that can do more (`rungs`). A search that begins there ends no worse.
 """
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate, chain
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ import numpy as np
 from ringfence.arrays import Longs
 from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Roller
-from ringfence.declared import Scheme
-from ringfence.errors import SpecError, Unsatisfiable
+from ringfence.errors import Unsatisfiable
 from ringfence.judging.metrics import hdm_tallies, metric
 from ringfence.judging.models import promise
 from ringfence.search.progress import Watch
@@ -26,29 +26,24 @@ from ringfence.search.recode.spaces import Levels, Space
 from ringfence.spec import Spec
 
 LEVEL_NODES = 20_000
-"""So many nodes of the lattice of levels are judged at most."""
-
-SHARE = 0.5
-"""Of the time limit, for the lattice of levels."""
-
-CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
-    "level": (),
-    "cut": (),
-    "guided-ordered": ("cut",),
-    "guided-set": ("cut", "guided-ordered"),
-    "ordered": ("cut", "guided-ordered"),
-    "set": ("cut", "guided-set", "ordered"),
-}
-"""The schemes beside levels that a scheme contains, where its order suits."""
+"""So many nodes of the lattice of levels are judged at most where there is no time limit."""
 
 
-def best_levels(census: Census, spec: Spec, watch: Watch) -> tuple[list[Longs], float, bool] | None:
-    """Return labels of the best recoding by levels, what it costs and whether that is proven; None if there is none.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A recoding, as a label for each leaf of each attribute, what it costs, and whether that is proven to be best."""
+
+    labels: list[Longs]
+    cost: float
+    proven: bool
+
+
+def best_levels(census: Census, spec: Spec, watch: Watch) -> Found | None:
+    """Return the best recoding by levels; None if there is none.
 
     It has models of its own, as they keep scratch arrays and may judge other classes at the same time.
     """
-    limit = None if watch.time_limit is None else SHARE * watch.time_limit
-    own = Watch(limit, most=LEVEL_NODES)
+    own = watch.part(most=LEVEL_NODES if watch.time_limit is None else inf)
     models, lattice = promise(spec, census), level_spaces(census)
     roller = Roller(census, lattice, hdm_tallies(census) if spec.method.metric == "hdm" else [])
     loss = metric(spec.method.metric, spec, census, roller, models.least)
@@ -56,39 +51,20 @@ def best_levels(census: Census, spec: Spec, watch: Watch) -> tuple[list[Longs], 
         levels, result = search_levels(census, roller, models, loss, limit=spec.row_limit(census.rows), watch=own)
     except Unsatisfiable:
         return None
-    labels = [_labels(q, space[level].blocks) for q, space, level in zip(census.quasi, lattice, levels, strict=True)]
-    return labels, result.cost, result.optimal
+    labels = [
+        leaf_labels(q, space[level].blocks) for q, space, level in zip(census.quasi, lattice, levels, strict=True)
+    ]
+    return Found(labels, result.cost, result.optimal)
 
 
-def _labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
-    """Return the smallest leaf that occurs in each leaf's block."""
+def leaf_labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
+    """Return the smallest leaf that occurs in each leaf's block; 0 for leaves that do not occur."""
     occurring = np.flatnonzero(quasi.rows > 0)
     smallest = np.full(len(blocks), len(blocks), np.int64)
     np.minimum.at(smallest, blocks[occurring], occurring)
     labels = np.zeros(len(blocks), np.int64)
     labels[occurring] = smallest[blocks[occurring]]
     return labels
-
-
-def simpler_spaces(spaces: Sequence[Space]) -> list[list[Space]]:
-    """Return the spaces of schemes that those of the attributes contain, from the simplest on."""
-    found: list[list[Space]] = []
-    for place in range(3):
-        schemes = [
-            CONTAINED[space.scheme][place] if place < len(CONTAINED[space.scheme]) else space.scheme for space in spaces
-        ]
-        if schemes == [space.scheme for space in spaces]:
-            continue
-        try:
-            found.append(
-                [
-                    space if scheme == space.scheme else Space(space.quasi, scheme)
-                    for space, scheme in zip(spaces, schemes, strict=True)
-                ]
-            )
-        except SpecError:  # an order that tears nodes apart
-            continue
-    return found
 
 
 def fitted(space: Space, labels: Longs) -> Any:
@@ -112,20 +88,31 @@ def fitted(space: Space, labels: Longs) -> Any:
 
 def _united(rule: Rule, marks: list[set[int]]) -> Blocks:
     """Return the finest blocks of children by a rule such that those which share a mark are together."""
-    size, met = len(marks), dict[int, int]()
+    size = len(marks)
+    apart = tuple(range(size))
     if rule is NEVER:
-        return tuple(range(size))
-    blocks = list(range(size))
+        return apart
+    first, last = dict[int, int](), dict[int, int]()
+    above = list(apart)  # a child that it is together with, itself for one that stands for its block
     for child, of in enumerate(marks):
         for mark in of:
-            before = met.setdefault(mark, child)
-            if rule is RUNS:
-                blocks[before + 1 : child + 1] = [-1] * (child - before)
-            elif before < child:
-                one, other = blocks[before], blocks[child]
-                blocks = [one if block == other else block for block in blocks]
+            one, other = _top(above, first.setdefault(mark, child)), _top(above, child)
+            above[max(one, other)] = min(one, other)
+            last[mark] = child
     if rule is CUT:
-        return tuple(range(size)) if len({*blocks}) == size else (0,) * size
+        return apart if all(child == up for child, up in enumerate(above)) else (0,) * size
     if rule is RUNS:
-        blocks = list(accumulate(block >= 0 for block in blocks))
-    return renumbered(blocks)
+        covered = [0] * (size + 1)  # joints are covered from the first child of a mark to its last
+        for mark, child in first.items():
+            covered[child] += 1
+            covered[last[mark]] -= 1
+        return tuple(accumulate([0, *(int(over == 0) for over in accumulate(covered[: size - 1]))]))
+    return renumbered([_top(above, child) for child in apart])
+
+
+def _top(above: list[int], child: int) -> int:
+    """Return the child that stands for the block of another, and shorten the way to it."""
+    while above[child] != child:
+        above[child] = above[above[child]]
+        child = above[child]
+    return child

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ringfence.arrays import Floats, Longs
-from ringfence.census.census import Census
-from ringfence.judging.block_losses import BlockLoss
-from ringfence.kernels.recode.class_rules import NUMBER, Watched
+from ringfence.kernels.recode.class_rules import NUMBER
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
-from ringfence.search.recode.contexts import Terms
-from ringfence.search.recode.lines import LevelLine, Line, RunLines, labels_of, line_for
+from ringfence.search.recode.lines import Line, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
+from ringfence.search.recode.node_lines import LevelLine
 from ringfence.search.recode.partitions import Partitions, renumbered
+from ringfence.search.recode.question import Ground
+from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
 
 HIGHEST = 1e7
@@ -32,17 +32,6 @@ HALVINGS = 14
 
 SAME = 1e-9
 """Losses that differ by less than this share of a row, for each row, are equal."""
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """What walks go over: the tuples of a census and the recodings of its attributes, and what is asked of them."""
-
-    census: Census
-    spaces: Sequence[Space]
-    losses: Sequence[BlockLoss]
-    terms: Terms
-    watched: Watched
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,24 +244,42 @@ class Walker:
         self.loss, self.gone = loss, gone
         self.note()
 
-    def descend(self, order: Sequence[int], step: Callable[[int], bool]) -> None:
-        """Improve attributes in turn until none gains."""
-        idle, turn = 0, 0
+    def descend(self, order: Sequence[int], step: Callable[[int], bool]) -> bool:
+        """Improve attributes in turn until none gains; return whether one did."""
+        idle, turn, any_gained = 0, 0, False
         while idle < len(order) and self._go_on(1):
             gained = step(order[turn % len(order)])
-            idle, turn = (1 if gained else idle + 1), turn + 1
+            idle, turn, any_gained = (1 if gained else idle + 1), turn + 1, any_gained or gained
+        return any_gained
 
-    def descend_at(self, price: float, order: Sequence[int]) -> None:
-        """Improve attributes in turn at a price."""
-        self.descend(order, lambda a: self.improve(a, price) | self.move(a, price, np.inf))
+    def _can_keep_more(self, order: Sequence[int]) -> bool:
+        """Whether some attribute by itself, at any price, can lower what is suppressed: among many that are as fine as
+        can be, none can."""
+        for a in order:
+            if not self._go_on(1):
+                return False
+            line, _ = self._filled(a)
+            if line.solve(HIGHEST)[1] < self.gone:
+                return True
+        return False
+
+    def descend_at(self, price: float, order: Sequence[int]) -> bool:
+        """Improve attributes in turn at a price; return whether that is a gain."""
+        return self.descend(order, lambda a: self.improve(a, price) | self.move(a, price, np.inf))
 
     def settle(self, price: float, order: Sequence[int]) -> None:
         """Descend at a price, raise it until the limit holds, then use the room that is left."""
-        self.descend_at(price, order)
+        gained = self.descend_at(price, order)
         while self.gone > self.limit and price < HIGHEST and self._go_on(0):
+            if not gained and not self._can_keep_more(order):
+                break
             price = max(2 * price, 0.05)
-            self.descend_at(price, order)
+            gained = self.descend_at(price, order)
         self.price = price
+        self.use_room(order)
+
+    def use_room(self, order: Sequence[int]) -> None:
+        """Improve attributes in turn such that the limit holds."""
         self.descend(order, lambda a: self.fill_up(a) | (self.holds and self.move(a, 0.0, self.limit)))
 
 

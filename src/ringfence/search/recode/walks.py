@@ -13,29 +13,30 @@ walks go on with a stricter t.
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
 from math import inf
 from typing import Any
 
-from ringfence.arrays import Longs
-from ringfence.census.census import Census
-from ringfence.census.classes import Roller
-from ringfence.judging.metrics import Metric
 from ringfence.search.progress import Watch
-from ringfence.search.recode.answers import Answers, Later, nothing_later
-from ringfence.search.recode.contexts import Terms
+from ringfence.search.recode.answers import Answer, Answers, Later, Node, nothing_later
 from ringfence.search.recode.kicks import kicked
-from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.walker import SAME, Ground, Spot, Walker, state_of
+from ringfence.search.recode.question import Question
+from ringfence.search.recode.walker import SAME, Spot, Walker, state_of
 from ringfence.search.recode.watching import tightened
 
 SEEDS = (2008, 2010)
 """Of the draws of the walks."""
 
-AT_ONCE = 4
-"""So many kicks does a walk take before both are compared."""
+AT_ONCE, IMPROVED = 4, 32
+"""So many kicks does a walk take before both are compared; fewer where these change more than so many attributes."""
 
 FROM_COARSEST, FROM_FINEST = 1.0, 0.25
 """The prices to settle at first, in units of what a suppressed row costs."""
+
+CHEAPER, LOWEST, UNUSED, WORTH = 0.25, 1e-3, 0.8, 1e-3
+"""Where less than such a share of the rows that may be suppressed is, a lower price is tried, down to the lowest, as
+long as that gains so much."""
 
 PRICES = (0.1, 0.25, 0.5, 1.0, 1.0, 2.0, 4.0)
 """Times the price of before, after a kick."""
@@ -50,13 +51,13 @@ WORSE, SELDOM = 0.02, 0.1
 """So much worse may a place be that is gone on from, and how often."""
 
 STUCK = 60
-"""After so many kicks without gain, a walk goes back to the best."""
-
-FEW = 12
-"""So many kicks without gain are taken in a scheme that another one contains."""
+"""After so many kicks without gain, a walk goes back to the best, or from there to where half of it is changed."""
 
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
+
+KEEPS_UP = 0.02
+"""Walks over simpler spaces go on as long as they are worse by no more than this."""
 
 TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
@@ -68,55 +69,98 @@ Each = Callable[..., Iterable[Any]]
 
 @dataclass
 class _Way:
-    """A walker, where it goes on from, and the price there; `first` is the price it settled at first."""
+    """A walker, where it goes on from, and the price there; `first` is the price it settled at first.
+
+    If it `roams`, it goes on from somewhere else when it is stuck, and not from the best.
+    """
 
     walker: Walker
     spot: Spot
     price: float
     first: float
+    roams: bool
     idle: int = 0
+
+
+class Simpler:
+    """Walks over simpler spaces, beside those over others that contain them; `turn` says whether they are next."""
+
+    def __init__(self, walks: "Walks", fitted: Callable[[Node], list[Any]]) -> None:
+        self._walks, self._fitted, self.turn = walks, fitted, False
+
+    def kicked(self, each: Each, best: Answer | None) -> list[Any] | None:
+        """Take some steps; return what was found, as states of the other spaces, if it is better than the best there.
+
+        It is their turn again if they gained.
+        """
+        before = self._walks.target
+        self._walks.kick(each)
+        self.turn, found = self._walks.target < before, self._walks.best
+        return None if found is None or best is None or found.cost >= best.cost else self._fitted(found.node)
+
+    def keeps_up(self, best: Answer | None) -> bool:
+        """Whether they are about as good as the best of the others: if not, these have what it takes to do better."""
+        own = self._walks.best
+        return own is not None and (best is None or own.cost <= best.cost * (1 + KEEPS_UP))
 
 
 class Walks(Answers):
     """Answers by walks."""
 
-    def __init__(
-        self,
-        census: Census,
-        spaces: Sequence[Space],
-        roller: Roller,
-        metric: Metric,
-        terms: Terms,
-        watch: Watch,
-        ground: Ground,
-    ) -> None:
-        super().__init__(census, spaces, roller, metric, terms, watch)
-        self._walkers = [Walker(ground, seed, self.go_on) for seed in SEEDS]
+    def __init__(self, asked: Question, watch: Watch) -> None:
+        super().__init__(asked, watch)
+        self._settled: list[tuple[Spot, float]] = []
         self._ways: list[_Way] = []
         self._later: Later = nothing_later
-        self._weights = [space.quasi.occurring**0.5 for space in spaces]
+        self._simpler: Simpler | None = None
+        self._at_once = max(1, min(AT_ONCE, IMPROVED // len(self.spaces)))
+        self._weights = [space.quasi.occurring**0.5 for space in self.spaces]
+
+    @cached_property
+    def _walkers(self) -> list[Walker]:
+        ground = self.asked.ground
+        return [Walker(ground, seed, self.go_on) for seed in SEEDS]
+
+    def settle(self, starts: Sequence[Sequence[Any]]) -> None:
+        """Settle from the coarsest, and from the best of some starts, the finest if there are none; then kick once."""
+        coarsest, finest = self._both_ends()
+        for states in (coarsest, finest, *starts):
+            self.consider(states)
+        if self.watch.expired():
+            return
+        first = (self._best_states(), FROM_COARSEST) if starts and self.best is not None else (finest, FROM_FINEST)
+        with ThreadPoolExecutor(len(SEEDS)) as threads:
+            self._settled = self._from_each([first, (coarsest, FROM_COARSEST)], threads.map)
+            self._set_out()
+            if not self.proven:
+                list(threads.map(self._steps, self._ways, repeat(1)))
+                self._judge_found()
 
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
-        """Settle from some starts, those which were given first; then kick until that gains nothing more.
+        """Settle, from the finest, too; then kick until that gains nothing more.
 
         That is said after idle kicks, four times as many with each attribute more.
         """
-        coarsest = [space.state(space.coarsest) for space in self.spaces]
-        finest = [space.state(space.finest) for space in self.spaces]
-        self.consider(coarsest)
-        self.consider(finest)
+        self.settle(starts)
+        if not self._ways:
+            return
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            settled = self._from_each([(coarsest, FROM_COARSEST), (finest, FROM_FINEST)], threads.map)
-            self._later = later
             more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
-            settled += self._from_starts([*starts, *(more or ())], threads.map)
-            if more is not None:
-                self._later = nothing_later
-            spot, price = min(settled, key=lambda each: self._rank(each[0]))
-            self._ways = [_Way(walker, spot, price, price) for walker in self._walkers]
+            self._later = nothing_later if more else later
+            self._take_in([*(self._both_ends()[1:] if starts else ()), *more], threads.map)
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
             while self.idle < most and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
+
+    def _both_ends(self) -> tuple[list[Any], list[Any]]:
+        """Return the states of the coarsest and of the finest recoding."""
+        coarsest = [space.state(space.coarsest) for space in self.spaces]
+        return coarsest, [space.state(space.finest) for space in self.spaces]
+
+    def _set_out(self) -> None:
+        """Let both walks go on from the best place so far."""
+        spot, price = min(self._settled, key=lambda end: self._rank(end[0]))
+        self._ways = [_Way(walker, spot, price, price, roams=number > 0) for number, walker in enumerate(self._walkers)]
 
     def _from_starts(self, starts: Sequence[Sequence[Any]], each: Each) -> list[tuple[Spot, float]]:
         """Judge some starts, and settle from them."""
@@ -126,21 +170,11 @@ class Walks(Answers):
 
     def _from_each(self, starts: list[tuple[list[Any], float]], each: Each) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price, those with odd numbers beside the others; judge what is found."""
-        halves = list(each(self._settled, self._walkers, [starts[::2], starts[1::2]]))
+        halves = list(each(self._ends_of, self._walkers, [starts[::2], starts[1::2]]))
         self._judge_found()
         return [end for half in halves for end in half]
 
-    def settled_from(self, states: Sequence[Any]) -> tuple[Longs, ...] | None:
-        """Settle from one start, and go on from there; return the labels of the best place that keeps the limit, if
-        there is one."""
-        walker = self._walkers[0]
-        spot, price = self._settled(walker, [(list(states), FROM_COARSEST)])[0]
-        way = _Way(walker, spot, price, price)
-        while way.idle < FEW and not self.watch.expired():
-            self._step(way)
-        return None if walker.found is None else walker.found[1]
-
-    def _settled(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
+    def _ends_of(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price; return where that ends."""
         ends = []
         for states, price in tasks:
@@ -150,11 +184,25 @@ class Walks(Answers):
             walker.draw.shuffle(order)
             walker.settle(price, order)
             ends.append((walker.spot(), walker.price))
+            while walker.gone < UNUSED * walker.limit and walker.price > LOWEST and not self.watch.expired():
+                walker.settle(walker.price * CHEAPER, order)
+                spot = walker.spot()
+                if self._rank(spot) >= (ends[-1][0].gone > walker.limit, (1 - WORTH) * ends[-1][0].loss):
+                    break
+                ends[-1] = (spot, walker.price)
         return ends
+
+    def _best_states(self) -> list[Any]:
+        assert self.best is not None, "there is one to go to"
+        return [space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)]
 
     def _rank(self, spot: Spot) -> tuple[bool, float]:
         """Return what tells better places from worse ones."""
         return spot.gone > self.terms.limit, spot.loss
+
+    def beside(self, simpler: "Simpler") -> None:
+        """Let walks over simpler spaces go on, too, as long as they keep up: whose turn it is, is who gained last."""
+        self._simpler = simpler
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
         """Let both walks take some steps, `each` of them at the same time or not, and judge what they found.
@@ -164,16 +212,28 @@ class Walks(Answers):
         if not self._ways:
             return
         more = self._later(False)
-        if more is not None:
+        if more:
             self._later = nothing_later
-            ends = self._from_starts(more, each)
-            for way, (spot, price) in zip(
-                self._ways[1:], sorted(ends, key=lambda end: self._rank(end[0])), strict=False
-            ):
-                if self._rank(spot) < self._rank(way.spot):
-                    way.spot, way.price, way.first, way.idle = spot, price, price, 0
-        list(each(self._steps, self._ways))
-        self.idle = 0 if self._judge_found() else self.idle + AT_ONCE * len(self._ways)
+            self._take_in(more, each)
+        if self._simpler is not None and self._simpler.turn:
+            found = self._simpler.kicked(each, self.best)
+            if found is not None:
+                self._take_in([found], each)
+            if not self._simpler.keeps_up(self.best):
+                self._simpler = None
+            return
+        list(each(self._steps, self._ways, repeat(self._at_once)))
+        gained = self._judge_found()
+        self.idle = 0 if gained else self.idle + self._at_once * len(self._ways)
+        if self._simpler is not None:
+            self._simpler.turn = not gained
+
+    def _take_in(self, starts: Sequence[Sequence[Any]], each: Each) -> None:
+        """Settle from some starts, and let one of the walks go on from there if that is better."""
+        ends = sorted(self._from_starts(starts, each), key=lambda end: self._rank(end[0]))
+        for way, (spot, price) in zip(self._ways[1:], ends, strict=False):
+            if self._rank(spot) < self._rank(way.spot):
+                way.spot, way.price, way.first, way.idle = spot, price, price, 0
 
     def _judge_found(self) -> bool:
         """Judge what walks found, the cheapest first; return whether there is a new best answer."""
@@ -189,8 +249,8 @@ class Walks(Answers):
             walker.bar = best
         return self.target < before
 
-    def _steps(self, way: _Way) -> None:
-        for _ in range(AT_ONCE):
+    def _steps(self, way: _Way, most: int) -> None:
+        for _ in range(most):
             if self.watch.expired():
                 return
             self._step(way)
@@ -225,7 +285,11 @@ class Walks(Answers):
         else:
             way.idle += 1
         if way.idle > STUCK and self.best is not None:
-            walker.go_to([space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)])
+            walker.go_to(self._best_states())
+            if way.roams:
+                for a in draw.sample(attributes, (len(attributes) + 1) // 2):
+                    walker.put_state(a, kicked(self.spaces[a], walker.state(a), draw))
+                walker.settle(way.first, draw.sample(attributes, len(attributes)))
             way.spot, way.idle = walker.spot(), 0
 
     def refine(self) -> None:

@@ -1,0 +1,132 @@
+"""Rungs: the schemes that a scheme contains, each taken on the way to it, from the simplest up.
+
+Whatever is found on a rung is an answer of every scheme above it, and costs no more there. A rung begins where the one
+below it has ended, and takes the very steps that the search of its own scheme takes first. So two searches, one over a
+scheme that contains the other's, do the same until the simpler one stands on its own scheme; from there the freer one
+goes on from the same place, with more to choose from, while the other looks around. Where that gains it little, the
+rung that keeps up is walked on, too, in turns. Where steps are slow, rungs also find good answers sooner: simple
+schemes settle in few steps.
+
+The lattice of levels is no rung: it is searched beside, for as long as there is time, and mostly proven at once.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from ringfence.arrays import Longs
+from ringfence.census.census import Census
+from ringfence.declared import Scheme
+from ringfence.errors import SpecError
+from ringfence.search.progress import Watch
+from ringfence.search.recode.answers import Node
+from ringfence.search.recode.spaces import FREE, Levels, Space
+from ringfence.search.recode.starts import Found, best_levels, fitted, leaf_labels
+from ringfence.search.recode.walks import Simpler, Walks
+from ringfence.spec import Spec
+
+RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "ordered", "guided-set")
+"""Each comes after all that it contains."""
+
+CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
+    "level": (),
+    "cut": (),
+    "guided-ordered": ("cut",),
+    "ordered": ("cut", "guided-ordered"),
+    "guided-set": ("cut", "guided-ordered"),
+    "set": RUNGS,
+}
+"""The schemes beside levels that a scheme contains, where its order suits."""
+
+
+class ByLevels:
+    """The search of the lattice of levels, beside whatever else is done while this is entered."""
+
+    def __init__(self, census: Census, spec: Spec, watch: Watch) -> None:
+        self._asked = (census, spec, watch.part())
+        self._watch, self._thread = self._asked[2], ThreadPoolExecutor(1)
+
+    def __enter__(self) -> "ByLevels":
+        self._search = self._thread.submit(best_levels, *self._asked)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
+        self._watch.stopped = kind is not None
+        self._thread.shutdown()
+
+    def best(self, *, waits: bool) -> Found | None:
+        """Return the best recoding by levels, if there is one, and it is there by now."""
+        return self._search.result() if waits or self._search.done() else None
+
+
+def climbed(
+    spaces: Sequence[Space],
+    walks_over: Callable[[Sequence[Space]], Walks],
+    levels: ByLevels,
+    watch: Watch,
+) -> tuple[list[list[Any]], Simpler | None]:
+    """Take all rungs below some spaces; return what was found, as states of these, and the lowest rung that keeps up.
+
+    `walks_over` returns walks over other spaces. Without a time limit, the optimum of levels is waited for, so that
+    what is found does not depend on when it is there.
+    """
+    below: list[tuple[Sequence[Space], Sequence[Longs]]] = []
+    kept: Simpler | None = None
+    for simpler in contained_spaces(spaces):
+        if watch.expired():
+            break
+        starts = [labels for others, labels in below if all(map(contains, simpler, others))]
+        found = levels.best(waits=watch.time_limit is None)
+        starts += [found.labels] if found is not None else []
+        walks = walks_over(simpler)
+        walks.settle([fitted_to(simpler, labels) for labels in starts])
+        if walks.best is not None:
+            below.append((simpler, labels_of_node(simpler, walks.best.node)))
+            if kept is None or not kept.keeps_up(walks.best):
+                kept = Simpler(walks, partial(_as_states, spaces, simpler))
+    return [fitted_to(spaces, labels) for _, labels in below], kept
+
+
+def labels_of_node(spaces: Sequence[Space], node: Node) -> list[Longs]:
+    """Return a label for each leaf of each attribute, the same for those that are merged."""
+    return [leaf_labels(space.quasi, space[place].blocks) for space, place in zip(spaces, node, strict=True)]
+
+
+def _as_states(spaces: Sequence[Space], simpler: Sequence[Space], node: Node) -> list[Any]:
+    """Return a node of simpler spaces as states of those that contain them."""
+    return fitted_to(spaces, labels_of_node(simpler, node))
+
+
+def fitted_to(spaces: Sequence[Space], labels: Sequence[Longs]) -> list[Any]:
+    """Return the finest states of spaces in which leaves with the same label are merged."""
+    return [fitted(space, part) for space, part in zip(spaces, labels, strict=True)]
+
+
+def contains(space: Space, other: Space) -> bool:
+    """Whether a space has all partitions of another one over the same attribute, by their schemes."""
+    return other.scheme in ("level", space.scheme, *CONTAINED[space.scheme])
+
+
+def contained_spaces(spaces: Sequence[Space]) -> list[list[Space]]:
+    """Return the spaces of simpler schemes, from the simplest on: one in which each attribute that contains a scheme
+    has it. What says the same as another, or as the spaces themselves, is left out."""
+    found: list[list[Space]] = []
+    for scheme in RUNGS:
+        try:
+            simpler = [Space(s.quasi, scheme) if scheme in CONTAINED[s.scheme] else s for s in spaces]
+        except SpecError:  # an order that tears nodes apart
+            continue
+        if not any(all(map(_alike, simpler, others)) for others in [spaces, *found]):
+            found.append(simpler)
+    return found
+
+
+def _alike(space: Space, other: Space) -> bool:
+    """Whether two spaces of an attribute have the same partitions, which cover the same leaves."""
+    one, two = space.walk, other.walk
+    if isinstance(one, Levels) or isinstance(two, Levels):
+        return space.scheme == other.scheme
+    same = (space.scheme in FREE) == (other.scheme in FREE) or bool((space.quasi.rows > 0).all())
+    return same and one.branches == two.branches

@@ -1,0 +1,49 @@
+"""Classes that grow hold, and cost, what the definitions say."""
+
+from random import Random
+
+import pytest
+
+from ringfence.kernels.recode.class_rules import (
+    CELLS,
+    MINORITY,
+    NUMBER,
+    SQUARES,
+    add,
+    clear,
+    counts_for,
+    holds,
+    own_cost,
+)
+from tests.kernels.recode.growing import RULES, Rule, a_world
+
+
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_a_class_holds_by_the_definitions_as_it_grows(rules: list[Rule]) -> None:
+    said = set()
+    for seed in range(25):
+        world, draw = a_world(seed, rules), Random(seed)
+        watched = world.watched
+        counts = counts_for(watched)
+        for _ in range(3):
+            tuples, met = draw.sample(range(12), 7), 0
+            for size in range(1, 8):
+                met = add(watched, counts, tuples[size - 1], met)
+                found = holds(watched, counts, world.rows(tuples[:size]))
+                assert found == world.holds(tuples[:size]), (seed, tuples[:size])
+                said.add(found)
+            clear(counts, met)
+            assert not counts.of.any()
+            assert not counts.logs.any()
+    assert said == {True, False}
+
+
+@pytest.mark.parametrize("cost", [CELLS, SQUARES, MINORITY, NUMBER])
+def test_a_class_costs_what_it_should(cost: int) -> None:
+    for seed in range(20):
+        world, draw = a_world(seed, [], cost=cost, labels=seed % 2), Random(seed)
+        watched = world.watched
+        counts, met, tuples = counts_for(watched), 0, draw.sample(range(12), 5)
+        for size in range(1, 6):
+            met = add(watched, counts, tuples[size - 1], met)
+            assert own_cost(watched, counts, world.rows(tuples[:size])) == pytest.approx(world.own_cost(tuples[:size]))
