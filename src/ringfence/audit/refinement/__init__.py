@@ -1,0 +1,1 @@
+"""What a release gives away by being tight: found from its labels alone."""
