@@ -111,7 +111,7 @@ def verify(
         verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
         return verdict.with_findings(wrong_rows)
     attacked = any(name != REFINEMENT for name in attacks)
-    _refuse_unjudged(spec, original is not None, population is not None, corrupted, attacked)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted, attacked, REFINEMENT in attacks)
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     attacked = any(name != REFINEMENT for name in attacks)
     rows, released = _read(engine, rows, spec, attacked)
@@ -127,6 +127,8 @@ def verify(
             evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
         evidence.notes += gap_notes(released, spec.k) if quasi else []
         evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and quasi else []
+    elif original is None:
+        evidence.unjudged.append("k of a ring, which needs the original: who could be who is seen only beside it")
     evidence.notes += told_by_labels(spec)
     evidence.add(loose_findings(released, spec))
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
@@ -388,7 +390,9 @@ def _judge_baskets(
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 
 
-def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool) -> None:
+def _refuse_unjudged(
+    spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool, refined: bool
+) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
     if spec.data.entity is not None and (has_population or corrupted or attacked):
         raise SpecError(
@@ -403,7 +407,7 @@ def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corru
     if corrupted and not has_original:
         raise DataError("what known rows give away could not be judged: it needs the original")
     if has_rings(spec):
-        if not has_original:
+        if not has_original and not refined:
             raise DataError(
                 "a release of the method 'ring' could not be judged: its rows have no classes, and who could be who is"
                 " seen only beside the original; give the original, or set method.homogeneous = true if it has classes"

@@ -34,7 +34,7 @@ NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "it
 NEEDED = {
     "items": "an attribute of role items",
     "intersection": "the original and the other release",
-    REFINEMENT: "quasi-identifiers",
+    REFINEMENT: "quasi-identifiers, and of rings those without privacy.l, whose windows are drawn",
 }
 
 NOTHING = {
@@ -54,7 +54,7 @@ def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other:
         **dict.fromkeys(NAMES, beside),
         "items": spec.items is not None,
         "intersection": beside and has_other,
-        REFINEMENT: bool(spec.of_role("quasi")) and not has_rings(spec),
+        REFINEMENT: bool(spec.of_role("quasi")) and (not has_rings(spec) or spec.privacy.l is None),
     }
     if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
         possible = {name: name in ("homogeneity", "corruption") for name in NAMES}

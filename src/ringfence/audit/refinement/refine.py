@@ -13,7 +13,10 @@ import ibis
 from ringfence.audit.counts import Released, read_released
 from ringfence.audit.refinement.classes import Row, refine_classes
 from ringfence.audit.refinement.found import Refinement
+from ringfence.audit.refinement.rings import rebuild
+from ringfence.audit.refinement.said import say
 from ringfence.audit.trace.against import complete
+from ringfence.audit.trace.ring_matches import has_rings
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -21,8 +24,20 @@ from ringfence.spec import Spec
 
 def refine(engine: Engine, released: Released, spec: Spec, original: ibis.Table | None) -> Refinement:
     """Return what comes out of a release, and how much of it is true where the original is at hand."""
-    found, rows = refine_classes(released, spec)
+    found, rows = refine_rings(released, spec) if has_rings(spec) else refine_classes(released, spec)
     return found if original is None else _checked(found, rows, _counted(engine, original, spec))
+
+
+def refine_rings(released: Released, spec: Spec) -> tuple[Refinement, list[Row]]:
+    """Return what comes out of a release of rings, and the rows that do: each as often as it is certain."""
+    read = [say(column, spec) for column in released.quasi]
+    built = rebuild(released.quasi, [each.said for each in read], released.rows, spec.k, longest=spec.method.max_ring)
+    rows = [
+        tuple(each.value(number) for each, number in zip(read, numbers, strict=True))
+        for numbers in built.tuples.elements()
+    ]
+    total = int(released.rows.sum())
+    return Refinement(rows=total, plain=built.plain, rebuilt=len(rows), looked_at=built.looked_at + built.plain), rows
 
 
 def _checked(found: Refinement, rows: Sequence[Row], truth: Counter[Row]) -> Refinement:
