@@ -127,6 +127,18 @@ def test_the_papers_table_is_clustered_within_its_constraints(ties: str) -> None
     assert (k >= 3, p >= 2, broken, len(published), result.suppressed) == (True, True, 0, 9, 0)
 
 
+def test_the_papers_table_loses_no_more_than_the_papers_own_answer() -> None:
+    # The cheapest cluster, three married men, leaves three women of whom all have the flu: they joined it, once.
+    census, rows = count(PEOPLE, PEOPLE_SPEC), PEOPLE.to_pylist()
+    clusterer = Clusterer(census, 3, (2,), (1.0,))
+    trees = [quasi.hierarchy for quasi in census.quasi]
+    leaves = [tuple(tree.leaf_index[row[name]] for name, tree in zip(census.names, trees, strict=True)) for row in rows]
+    printed = [[(leaves[i - 1], ()) for i in members] for members in MASKED["MM3"]]
+    result = cluster(census, GroupsAsked(3, [2]))
+    assert result.ntil == pytest.approx(float(clusterer.ntil(printed, 0)))
+    assert result.groups.sizes.tolist() == [3, 3, 3]
+
+
 # Every answer.
 
 
