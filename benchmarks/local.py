@@ -1,9 +1,9 @@
 """Local recoding: loss and time of `local`, `hilbert` and `mondrian`, on Adult and on Census-Income.
 
 Adult is the 30,162 complete rows with eight quasi-identifiers, age as a number. For comparison, figures that were
-measured elsewhere on the same rows, by the same definitions, at k = 5 and k = 10: ARX's local recoding, 4 s, DM 253,100,
-GLM .0600 under its labels and .0306 as sets (k = 5); anonypy's Mondrian, 34 s, GLM .0315 and .0576, DM 312,784 and
-515,532. Labels are to be compared with labels (`shown = "hierarchy"`), sets with sets.
+measured elsewhere on the same rows, by the same definitions, at k = 5 and k = 10: ARX's local recoding, 4 s, DM
+253,100, GLM .0600 under its labels and .0306 as sets (k = 5); anonypy's Mondrian, 34 s, GLM .0315 and .0576, DM 312,784
+and 515,532. Labels are to be compared with labels (`shown = "hierarchy"`), sets with sets.
 """
 
 import tempfile

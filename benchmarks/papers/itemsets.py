@@ -38,7 +38,7 @@ LARGE = ["AA", "AA, specialized", "optimal"]
 """What runs on whole data sets, over k, height and m."""
 
 MOST_COUNTED = 100_000
-"""In more rows the sets that OA and DA would store are too many to be counted one by one."""
+"""In more rows the sets that are stored are too many to be counted one by one."""
 
 STORED = {"OA": False, "DA": False, "AA": True}
 """The algorithms that store a count-tree in the paper, and whether it leaves out what was generalized before."""
@@ -125,7 +125,7 @@ def run(baskets: Baskets, k: int, m: int, algorithm: str, runs: int = 1) -> Row:
 def _nodes_stored(baskets: Baskets, k: int, m: int, algorithm: str) -> int | str:
     """Return the nodes of the paper's count-tree, where there is one and room to count them."""
     stored = STORED.get(algorithm)
-    if stored is None or (not stored and baskets.rows > MOST_COUNTED):
+    if stored is None or baskets.rows > MOST_COUNTED:
         return ""
     found = count_tree(baskets, k, m, apriori=stored)
     return "" if found is None else found

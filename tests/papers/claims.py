@@ -14,6 +14,7 @@ HARMLESS = [
     r"sections? \d+(\.\d+)*",
     r"\b[kmpl] = \d+(( and|,| or| to) \d+)*",  # which row or column of a table is meant
     r"\b(19|20)\d\d\b",
+    r"BMS-WebView-\d( and -\d)?",
 ]
 
 
