@@ -85,9 +85,7 @@ def _distinct_sets(starts: Longs, held: Longs, above: Bools, m: int, count: int)
 
 
 @njit
-def _extend(
-    chosen: Longs, size: int, code: int, before: int, others: Longs, above: Bools, stamps: Ints, m: int
-) -> int:
+def _extend(chosen: Longs, size: int, code: int, before: int, others: Longs, above: Bools, stamps: Ints, m: int) -> int:
     """Return how many sets are new that go on from some chosen nodes with others of their row.
 
     `code` numbers the chosen nodes after the first among those of as many, and `before` is how many codes shorter sets

@@ -10,7 +10,7 @@ from benchmarks.papers.pages import DOCS
 SECTIONS = ["Agrees", "Does not agree, and why", "Not comparable, and why", "Make it anew"]
 HARMLESS = [
     r"Figs?\. \d+[a-d]?( to \d+| to [a-d]| and \d+|, \d+)*",  # the paper's own numbers
-    r"Tables? \d+( and \d+)?",
+    r"Tables? \d+( (and|to) \d+)?",
     r"sections? \d+(\.\d+)*",
     r"\b[kmpl] = \d+(( and|,| or| to) \d+)*",  # which row or column of a table is meant
     r"\b(19|20)\d\d\b",

@@ -1,6 +1,7 @@
 """Every figure in the prose of a page is borne out by its tables, or is known to be of the paper or the set-up."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -264,7 +265,7 @@ def test_the_page_on_schemes() -> None:
                 for loss in ("dm", "hdm")
                 for k in ks
                 for chain in ordered
-                for coarser, finer in zip(chain, chain[1:], strict=False)
+                for coarser, finer in pairwise(chain)
             ),
         ),
         ("`cut` saves 2 to 9 % of what `level` loses", between(1.5, 9.5, saved("cut", "level"))),
