@@ -44,7 +44,7 @@ def count_tree(baskets: Baskets, k: int, m: int, *, apriori: bool) -> int | None
     return int(_distinct_sets(starts, held, above, m, count))
 
 
-@njit
+@njit(nogil=True)  # not cached: a function that calls itself does not survive it
 def _extended(
     starts: Longs, items: Ints, nodes: Longs, parent: Longs, root: int, number: Longs, count: int
 ) -> tuple[Longs, Longs]:
@@ -67,7 +67,7 @@ def _extended(
     return sizes, held[:size]
 
 
-@njit
+@njit(nogil=True)  # not cached: a function that calls itself does not survive it
 def _distinct_sets(starts: Longs, held: Longs, above: Bools, m: int, count: int) -> int:
     """Return how many sets of 1 to m unrelated nodes are held by some row, those with the same first node together."""
     rows = np.searchsorted(starts, np.arange(len(held)), side="right") - 1
@@ -84,7 +84,7 @@ def _distinct_sets(starts: Longs, held: Longs, above: Bools, m: int, count: int)
     return found
 
 
-@njit
+@njit(nogil=True)  # not cached: a function that calls itself does not survive it
 def _extend(chosen: Longs, size: int, code: int, before: int, others: Longs, above: Bools, stamps: Ints, m: int) -> int:
     """Return how many sets are new that go on from some chosen nodes with others of their row.
 

@@ -348,7 +348,7 @@ def test_the_page_on_itemsets() -> None:
 
     def more(algorithm: str) -> float:
         """How much more than the optimum an algorithm loses at most on whole data sets, in percent."""
-        return 100 * max(whole[*at, algorithm]["NCP"] / whole[*at, "optimal"]["NCP"] - 1 for at in places)
+        return float(100 * max(whole[*at, algorithm]["NCP"] / whole[*at, "optimal"]["NCP"] - 1 for at in places))
 
     def listed(values: list[int]) -> str:
         return "{:,}, {:,} and {:,}".format(*values)

@@ -19,7 +19,7 @@ from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.cluster import ClusterResult, cluster, diversity_weights
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
-from tests.clusterings import CheapestFirst, Clusterer, ancestors, clusters_of, in_order, partitions
+from tests.clusterings import CheapestFirst, Cluster, Clusterer, ancestors, clusters_of, in_order, partitions
 from tests.tables import Case, cases, count, with_parts
 
 WEIGHTS = (0.3, 0.7)
@@ -133,7 +133,7 @@ def test_the_papers_table_loses_no_more_than_the_papers_own_answer() -> None:
     clusterer = Clusterer(census, 3, (2,), (1.0,))
     trees = [quasi.hierarchy for quasi in census.quasi]
     leaves = [tuple(tree.leaf_index[row[name]] for name, tree in zip(census.names, trees, strict=True)) for row in rows]
-    printed = [[(leaves[i - 1], ()) for i in members] for members in MASKED["MM3"]]
+    printed: list[Cluster] = [[(leaves[i - 1], ()) for i in members] for members in MASKED["MM3"]]
     result = cluster(census, GroupsAsked(3, [2]))
     assert result.ntil == pytest.approx(float(clusterer.ntil(printed, 0)))
     assert result.groups.sizes.tolist() == [3, 3, 3]

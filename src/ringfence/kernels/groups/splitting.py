@@ -112,7 +112,7 @@ def _grow(seed: int, cluster: Longs, trees: Trees, tuples: Tuples, asked: Cluste
         _see(t, tuples, asked, room)
         enough = suffice(room.distinct, asked)
         if rows >= asked.k and enough:
-            return rows
+            return int(rows)
         nearest, joins = NEVER, NOWHERE
         for i in range(len(cluster)):
             if room.first[i] or (rows >= asked.k and not _brings(cluster[i], tuples, asked, room)):
@@ -121,7 +121,7 @@ def _grow(seed: int, cluster: Longs, trees: Trees, tuples: Tuples, asked: Cluste
             if loss < nearest:
                 nearest, joins = loss, i
         if joins == NOWHERE:
-            return rows
+            return int(rows)
 
 
 @njit(cache=True, nogil=True)
