@@ -1,7 +1,9 @@
 """The level search on Adult: against judging every node by `numpy.unique`, and against ARX's published figures.
 
 ARX's seconds were measured elsewhere, warm, for one k = 5 under discernibility: 0.23 at 1 % suppression (701 nodes
-checked), 0.53 at 5 % (2,007 nodes). They are quoted, not rerun: compare orders of magnitude.
+checked), 0.53 at 5 % (2,007 nodes). They are quoted, not rerun: compare orders of magnitude. They are of ARX's whole
+call, from a table in memory to a release, and so is `whole call`, which also audits what it made; `seconds` is our
+search alone, on rows that are counted already, and is not to be compared with them.
 """
 
 import itertools
@@ -16,6 +18,7 @@ import pyarrow.csv
 
 from benchmarks.data import QUASI, adult_attributes, count, write_adult
 from benchmarks.timing import best_seconds
+from ringfence.api import anonymize
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
@@ -53,12 +56,18 @@ def _timed(promise: str, spec: Spec, arx: float | None) -> dict[str, Any]:
     search = decide(census, spec, Watch()).search
     assert search is not None
     seconds = best_seconds(lambda: decide(census, spec, Watch()))
-    ratio = {"arx seconds (quoted)": arx, "arx / ours": round(arx / seconds, 1)} if arx else {}
+    table = pyarrow.csv.read_csv(
+        spec.locate(spec.data.source or ""),
+        convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(spec.attributes, pyarrow.string())),
+    )
+    whole = best_seconds(lambda: anonymize(table, spec))
+    ratio = {"arx seconds (quoted)": arx, "arx / whole call": round(arx / whole, 1)} if arx else {}
     return {
         "promise": promise,
         "metric": spec.method.metric,
         "suppression": spec.method.suppression,
         "seconds": round(seconds, 4),
+        "whole call": round(whole, 4),
         "nodes": search.nodes,
         "cost": search.cost,
         **ratio,

@@ -197,14 +197,35 @@ class CheapestFirst:
                     continue
                 grown = self._grow(seed, left, level, weights, place)
                 if grown is None:  # the rest cannot make a cluster
-                    return self._dispersed(left, clusters, weights, place)
+                    dispersed = self._dispersed(left, clusters, weights, place)
+                    return list(chain.from_iterable(self._split(cluster, place) for cluster in dispersed))
                 loss, cell = grown
                 if loss > level:
                     keys[seed] = loss
                 else:
                     clusters.append([row for row in left if row in cell])
                     left = [row for row in left if row not in cell]
-        return clusters
+        return list(chain.from_iterable(self._split(cluster, place) for cluster in clusters))
+
+    def _split(self, cluster: Cluster, place: dict[tuple[int, ...], int]) -> list[Cluster]:
+        """A cluster, or the best two that hold and lose less together, split again."""
+        clusterer = self.clusterer
+        least, best = len(cluster) * clusterer.loss(cluster), None
+        for seed in sorted({row[0] for row in cluster}, key=place.__getitem__):
+            part = [row for row in cluster if row[0] == seed]
+            while not clusterer.holds(part):
+                rest = {row[0] for row in cluster if row not in part}
+                if len(part) >= clusterer.k:
+                    rest = {leaves for leaves in rest if self._gain(leaves, cluster, part) > 0}
+                widened = {leaves: clusterer.loss([*part, (leaves, ())]) for leaves in rest}
+                nearest = min(widened, key=lambda leaves: (widened[leaves], place[leaves]))
+                part += [row for row in cluster if row[0] == nearest]
+            others = [row for row in cluster if row not in part]
+            if clusterer.holds(others):
+                lost = len(part) * clusterer.loss(part) + len(others) * clusterer.loss(others)
+                if lost < least:
+                    least, best = lost, (part, others)
+        return [cluster] if best is None else [*self._split(best[0], place), *self._split(best[1], place)]
 
     def _neighbourhood(self, leaves: tuple[int, ...]) -> tuple[int, ...]:
         quasi = self.clusterer.census.quasi

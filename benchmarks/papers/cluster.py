@@ -80,7 +80,8 @@ def reproduce(rows: pa.Table, page: Page, pairs: Sequence[tuple[int, int]]) -> I
         "figure-6",
         draw_times(times),
         "Fig. 6. How long it takes: boundaries make groups that are quicker to cluster",
-        "Orange: as the paper prints it, blue: ours; line: within boundaries, dashes: without; processor seconds (log)",
+        "Orange: as the paper prints it, blue: ours; line: within boundaries, dashes: without, dots: within, k alone;"
+        " processor seconds (log)",
     )
     yield from page.table("table-5", _violations(runs, censuses, pairs))
     yield from page.table("table-6", _suppressed(runs, pairs))

@@ -75,7 +75,7 @@ class Lattice:
 
     def poka(self, depth: int | str = "average", *, careful: bool = False) -> Front:
         """Return what POkA finds."""
-        return poka_front(self.census, _with(self.spec, depth=depth), Watch(), careful=careful)
+        return poka_front(self.census, _with(self.spec, depth=depth, careful=careful), Watch())
 
     def compare(self, found: Front) -> dict[str, Any]:
         """Return how many nodes were evaluated, and how much of the exact front was found for it."""

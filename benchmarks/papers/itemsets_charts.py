@@ -17,7 +17,7 @@ def draw_panels(rows: Sequence[Row], panels: Sequence[str], value: str, by: str)
     names = list(dict.fromkeys(row[by] for row in rows))
     scale = alt.Scale(domain=names, range=COLOURS[-len(names) :])
     colour = alt.Color("name:N", scale=scale, legend=alt.Legend(title=None))
-    shown_as = alt.Scale(type="log") if value == "seconds" else alt.Scale(type="linear")
+    shown_as = alt.Scale(type="log") if value != "NCP" else alt.Scale(type="linear")
     drawn = []
     for panel in panels:
         shown = [

@@ -2,6 +2,7 @@
 quasi-identifiers."""
 
 import itertools
+import random
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -508,3 +509,49 @@ def test_the_audit_fails_baskets_that_are_not_k_m_anonymous() -> None:
     long = pa.table({"receipt": [1, 1, 2, 2], "basket": ["A", "A", "A", "b1"]})
     verdict = rf.audit(long, spec_of(data={"basket_id": "receipt"}))
     assert {finding.rule for finding in verdict.findings} == {"m", "repeated"}
+
+
+# Searches by name
+
+
+def shopping() -> list[list[str]]:
+    """Baskets on which walks over rare sets generalize more than they need."""
+    rng = random.Random(3)
+    return [rng.sample("abcdefgh", rng.randint(1, 3)) for _ in range(24)]
+
+
+def by_search(**method: Any) -> rf.Release:
+    spec = rf.Spec(
+        attributes={"basket": {"role": "items", "hierarchy": {"fanout": 2}}},
+        privacy={"k": 2, "m": 2},
+        method={"name": "itemsets", **method},
+    )
+    return rf.anonymize(pa.table({"basket": shopping()}), spec)
+
+
+@pytest.mark.parametrize("search", ["breadth-first", "cheapest-first", "optimal"])
+def test_exact_searches_agree_and_differ_in_work(search: str) -> None:
+    found, auto = by_search(search=search).search, by_search().search
+    assert found is not None
+    assert auto is not None
+    assert (found.cost, found.optimal) == (auto.cost, True)
+
+
+def test_cheapest_first_judges_fewer_cuts_than_breadth_first() -> None:
+    walks = [by_search(search=search).search for search in ("cheapest-first", "breadth-first")]
+    assert [walk.optimal for walk in walks if walk is not None] == [True, True]
+    nodes = [walk.nodes for walk in walks if walk is not None]
+    assert nodes[0] < nodes[1]
+
+
+@pytest.mark.parametrize("search", ["direct", "apriori"])
+def test_specialize_is_a_switch(search: str) -> None:
+    losses = [by_search(search=search, specialize=on).metrics["ncp"] for on in (True, False)]
+    assert losses[0] < losses[1]
+    assert by_search(search=search).metrics["ncp"] == losses[0]
+
+
+@pytest.mark.parametrize("search", ["auto", "optimal", "breadth-first", "cheapest-first"])
+def test_specialize_is_for_greedy_searches(search: str) -> None:
+    with pytest.raises(SpecError, match=f"method.specialize = False with method.search = '{search}'.*'direct'"):
+        by_search(search=search, specialize=False)

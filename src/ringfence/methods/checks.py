@@ -134,6 +134,11 @@ def check_front(spec: Spec, freer: list[str]) -> None:
             f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
             f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
         )
+    if "careful" in spec.frontier.model_fields_set and spec.frontier.algorithm != "poka":
+        raise SpecError(
+            f"frontier.careful with frontier.algorithm = {spec.frontier.algorithm!r}, which misses nothing; it is for"
+            " 'poka': leave it out"
+        )
     if freer and "points" in spec.frontier.model_fields_set:
         raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
 

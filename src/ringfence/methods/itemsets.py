@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from ringfence.spec import Spec
 
 
+GREEDY = ("direct", "apriori")
+"""The searches that may generalize more than they need."""
+
+
 def _check(spec: "Spec") -> None:
     """Refuse a table without baskets, and what only quasi-identifiers have."""
     method, privacy = spec.method, spec.privacy
@@ -29,6 +33,11 @@ def _check(spec: "Spec") -> None:
     if method.search not in method.traits.searches:
         raise SpecError(
             f"method.search = {method.search!r} is not for 'itemsets'; allowed: {listed(method.traits.searches)}"
+        )
+    if "specialize" in method.model_fields_set and method.search not in GREEDY:
+        raise SpecError(
+            f"method.specialize = {method.specialize!r} with method.search = {method.search!r}: only what"
+            f" {listed(map(repr, GREEDY))} find can be specialized further; leave it out"
         )
     if "metric" in method.model_fields_set and method.metric != "ncp":
         raise SpecError(f"method.metric = {method.metric!r}: the method 'itemsets' minimizes ncp")
@@ -48,8 +57,8 @@ ITEMSETS = Method(
     line="the cut of the item tree that makes baskets k^m-anonymous at the least loss, proven",
     way=BASKETS,
     promises=("k", "m"),
-    options=("search", "metric", "time_limit"),
-    searches=("auto", "optimal", "direct", "apriori", "breadth-first"),
+    options=("search", "specialize", "metric", "time_limit"),
+    searches=("auto", "optimal", "direct", "apriori", "breadth-first", "cheapest-first"),
     check_promise=_check,
     decides=_decide,
 )

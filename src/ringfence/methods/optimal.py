@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ringfence.declared import RECODES
+from ringfence.errors import SpecError
 from ringfence.methods.base import WHATEVER, Method
 
 if TYPE_CHECKING:
@@ -10,6 +11,14 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
+
+
+def _check(spec: "Spec", force: bool = False) -> None:  # noqa: ARG001
+    """Refuse techniques of branch and bound where something else searches."""
+    if spec.method.techniques is not None and spec.method.search == "auto":
+        raise SpecError(
+            "method.techniques with method.search = 'auto', which has none of them; allowed: 'bottom-up' and 'top-down'"
+        )
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
@@ -30,9 +39,10 @@ OPTIMAL = Method(
     way=RECODES,
     promises=("k", "l", "p", "t", "m"),
     kinds=("distinct", "entropy", "recursive"),
-    options=(*WHATEVER, "scheme", "search", "metric", "target", "keep_suppressed"),
+    options=(*WHATEVER, "scheme", "search", "techniques", "metric", "target", "keep_suppressed"),
     counts_people=True,
     composes=True,
     by_scheme=True,
+    check_run=_check,
     decides=_decide,
 )

@@ -96,6 +96,7 @@ class OneOf:
 
 MethodName: TypeAlias = Annotated[str, OneOf(lambda: METHODS)]
 MetricName: TypeAlias = Annotated[str, OneOf(lambda: METRICS)]
+Technique: TypeAlias = Literal["pruning", "useless", "useful", "seeding", "requeueing", "best_first", "rearranging"]
 Search: TypeAlias = Annotated[str, OneOf(lambda: (each for method in METHODS.values() for each in method.searches))]
 
 
@@ -616,6 +617,8 @@ class MethodTable(SpecTable):
     name: MethodName = "optimal"
     scheme: Scheme = "level"
     search: Search = "auto"
+    techniques: list[Technique] | None = None
+    specialize: bool = True
     metric: MetricName = "dm"
     suppression: Share | None = None
     keep_suppressed: bool = False
@@ -679,3 +682,4 @@ class FrontierTable(SpecTable):
         Literal["average"] | Count,
         _either('"average" or a whole number from 1 on', lambda value: value == "average" or _is_count(value)),
     ] = "average"
+    careful: bool = False

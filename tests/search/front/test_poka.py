@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.census.census import Census
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.search.front.frontier import Front, Point, exact_front
@@ -30,10 +31,15 @@ def full_spec(case: Case, metric: str, suppression: float, depth: int | str) -> 
     return with_parts(case.spec, method=method, frontier={"algorithm": "poka", "points": "nodes", "depth": depth})
 
 
+def carefully(spec: Spec) -> Spec:
+    """The same, with a careful search."""
+    return spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"careful": True})})
+
+
 def found_by(census: Census, spec: Spec, *, careful: bool = False) -> Front | None:
     """What POkA finds, or None if that is nothing."""
     try:
-        return poka_front(census, spec, Watch(), careful=careful)
+        return poka_front(census, carefully(spec) if careful else spec, Watch())
     except Unsatisfiable:
         return None
 
@@ -221,7 +227,7 @@ def test_the_paper_misses_a_node_with_the_same_k_further_down() -> None:
     assert [(point.k, point.loss, point.levels) for point in paper.points] == [(2, 20, (1,)), (6, 36, (2,))]
     assert paper.nodes == 2
     assert recall_precision(paper, exact) == Agreement(recall=0.5, precision=0.5)
-    careful = poka_front(census, spec, Watch(), careful=True)
+    careful = poka_front(census, carefully(spec), Watch())
     assert careful.points == exact.points
     assert careful.nodes == 3
     assert careful.best(3) == Point(k=6, loss=36, suppressed=0, classes=1, levels=(2,))
@@ -246,3 +252,17 @@ def test_more_people_than_rows() -> None:
     census, spec = towns(privacy={"k": 7})
     with pytest.raises(Unsatisfiable, match="k = 7"):
         poka_front(census, spec, Watch())
+
+
+def test_a_specification_asks_for_a_careful_search() -> None:
+    table = pa.table({"town": ["a", "a", "b", "b", "c", "c"]})
+    spec = Spec(
+        attributes={"town": {"role": "quasi", "hierarchy": {"tree": {"north": ["a", "b"], "south": ["c"]}}}},
+        method={"suppression": 0},
+        frontier={"algorithm": "poka", "careful": True},
+    )
+    plain = spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"careful": False})})
+    assert [len({*rf.frontier(table, each).table["loss"].to_pylist()} & {12.0}) for each in (spec, plain)] == [1, 0]
+    exact = spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"algorithm": "exact"})})
+    with pytest.raises(SpecError, match=r"frontier\.careful with frontier\.algorithm = 'exact'.*'poka'"):
+        rf.frontier(table, exact)

@@ -19,7 +19,7 @@ from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.cluster import ClusterResult, cluster, diversity_weights
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
-from tests.clusterings import CheapestFirst, Clusterer, ancestors, clusters_of, in_order, partitions
+from tests.clusterings import CheapestFirst, Cluster, Clusterer, ancestors, clusters_of, in_order, partitions
 from tests.tables import Case, cases, count, with_parts
 
 WEIGHTS = (0.3, 0.7)
@@ -125,6 +125,18 @@ def test_the_papers_table_is_clustered_within_its_constraints(ties: str) -> None
             published.append((labels, {**original, "diagnosis": diagnosis}))
     k, p, broken = judged(published, census)
     assert (k >= 3, p >= 2, broken, len(published), result.suppressed) == (True, True, 0, 9, 0)
+
+
+def test_the_papers_table_loses_no_more_than_the_papers_own_answer() -> None:
+    # The cheapest cluster, three married men, leaves three women of whom all have the flu: they joined it, once.
+    census, rows = count(PEOPLE, PEOPLE_SPEC), PEOPLE.to_pylist()
+    clusterer = Clusterer(census, 3, (2,), (1.0,))
+    trees = [quasi.hierarchy for quasi in census.quasi]
+    leaves = [tuple(tree.leaf_index[row[name]] for name, tree in zip(census.names, trees, strict=True)) for row in rows]
+    printed: list[Cluster] = [[(leaves[i - 1], ()) for i in members] for members in MASKED["MM3"]]
+    result = cluster(census, GroupsAsked(3, [2]))
+    assert result.ntil == pytest.approx(float(clusterer.ntil(printed, 0)))
+    assert result.groups.sizes.tolist() == [3, 3, 3]
 
 
 # Every answer.

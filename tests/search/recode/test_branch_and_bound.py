@@ -7,13 +7,14 @@ from fractions import Fraction
 from itertools import product
 from math import inf, prod
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Classes, Roller
 from ringfence.declared import Scheme
@@ -27,6 +28,7 @@ from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
+from ringfence.spec.tables import MethodTable, Technique
 from tests.definitions import Class, Histogram, Nodes, Rule, union
 from tests.search.recode.test_lattice import METRICS, SUPPRESSION, promises, rules_of
 from tests.search.recode.test_partitions import (
@@ -388,6 +390,95 @@ def test_what_cannot_hold_is_judged_too_where_nothing_is_pruned() -> None:
     bench = Bench(ask(case, ["ordered"], {"k": 2}, "dm", 0.0))
     _, result = bench.search(NONE, up=False, watch=Watch())
     assert result.nodes == 4
+
+
+# What each technique saves, counted: a switch that changes nothing fails.
+
+SKEWED = 4
+"""A seed of a table on which every technique has something to save."""
+
+
+def judged(techniques: Techniques, suppression: float, *, up: bool = True) -> int:
+    """How many recodings are judged on a skewed table of three numbers."""
+    rng = Random(SKEWED)
+    names = ["q0", "q1", "q2"]
+    table = pa.table({name: [min(5, int(rng.expovariate(0.6))) for _ in range(60)] for name in names})
+    case = Case(table, Spec(attributes={name: {"role": "quasi", "order": "numeric"} for name in names}))
+    bench = Bench(ask(case, ["ordered"] * 3, {"k": 3}, "dm", suppression))
+    return bench.search(techniques, up=up, watch=Watch())[1].nodes
+
+
+BOUNDED = replace(NONE, pruning=True)
+
+
+def test_bounds_alone_rule_recodings_out() -> None:
+    assert judged(NONE, 1.0) == 2 ** (5 + 5 + 5)  # three numbers of six values each
+    assert judged(BOUNDED, 1.0) < 2**15 / 2
+
+
+@pytest.mark.parametrize("switch", [name for name in SWITCHES if name != "pruning"])
+def test_each_technique_alone_saves_recodings(switch: str) -> None:
+    suppression = 0.0 if switch == "useful" else 1.0
+    alone = judged(replace(BOUNDED, **{switch: True}), suppression)
+    assert alone < judged(BOUNDED, suppression)
+
+
+@pytest.mark.parametrize("switch", ["useless", "requeueing", "best_first", "rearranging"])
+def test_techniques_save_on_the_way_down_too(switch: str) -> None:
+    alone = judged(replace(BOUNDED, **{switch: True}), 1.0, up=False)
+    assert alone < judged(BOUNDED, 1.0, up=False)
+
+
+@pytest.mark.parametrize("switch", ["useless", "seeding", "best_first", "rearranging"])
+def test_each_technique_saves_recodings_where_all_others_are_in_use(switch: str) -> None:
+    assert judged(Techniques(), 1.0) < judged(replace(Techniques(), **{switch: False}), 1.0)
+
+
+def test_a_useful_applicator_saves_where_all_others_are_in_use() -> None:
+    assert judged(Techniques(), 0.0) < judged(replace(Techniques(), useful=False), 0.0)
+
+
+@pytest.mark.parametrize("other", ["useless", "best_first", "rearranging"])
+def test_what_compares_again_by_itself_makes_requeueing_no_difference(other: str) -> None:
+    alone = replace(BOUNDED, **{other: True})
+    assert judged(alone, 1.0) == judged(replace(alone, requeueing=True), 1.0)
+
+
+def test_a_useful_applicator_needs_that_nothing_is_suppressed_and_the_way_up() -> None:
+    useful = replace(BOUNDED, useful=True)
+    assert judged(useful, 1.0) == judged(BOUNDED, 1.0)
+    assert judged(useful, 0.0, up=False) == judged(BOUNDED, 0.0, up=False)
+
+
+def test_a_specification_names_the_techniques() -> None:
+    assert [*get_args(Technique)] == SWITCHES
+    spec = Spec(attributes={"q0": {"role": "quasi"}})
+    assert Techniques.asked(spec) == Techniques()
+    some: list[list[Technique]] = [[], ["pruning"], ["useless", "pruning"]]
+    for named in some:
+        asked = spec.model_copy(update={"method": MethodTable(search="bottom-up", techniques=named)})
+        assert Techniques.asked(asked) == replace(NONE, **dict.fromkeys(named, True))
+
+
+def test_techniques_from_a_specification_are_used() -> None:
+    table = pa.table({"n": [1, 1, 2, 3, 5, 8, 8, 9] * 2, "m": [1, 2, 3, 4, 4, 4, 5, 6] * 2})
+    counts = []
+    for techniques in ([], ["pruning"], None):
+        spec = rf.Spec(
+            attributes={name: {"role": "quasi", "order": "numeric"} for name in table.column_names},
+            privacy={"k": 3},
+            method={"scheme": "ordered", "search": "bottom-up", "techniques": techniques},
+        )
+        found = rf.anonymize(table, spec).search
+        assert found is not None
+        counts.append(found.nodes)
+    assert counts[0] == 2**5 * 2**5 > counts[1] > counts[2]
+
+
+def test_techniques_are_for_branch_and_bound() -> None:
+    spec = rf.Spec(attributes={"n": {"role": "quasi"}}, privacy={"k": 2}, method={"techniques": ["pruning"]})
+    with pytest.raises(SpecError, match=r"method\.techniques .*'auto'.* 'bottom-up' and 'top-down'"):
+        rf.anonymize(pa.table({"n": [1, 2]}), spec)
 
 
 class Recorder:

@@ -1,6 +1,7 @@
 """Clusters cheapest first: by rising loss, each cell that covers what is asked takes in all tuples that it covers.
 
-All rows of a tuple go to the same cluster. What is left when the rest cannot make one is dispersed among those made.
+All rows of a tuple go to the same cluster. What is left when the rest cannot make one is dispersed among those made;
+then clusters are split where that loses less (`splitting`).
 """
 
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from ringfence.kernels.groups.growth import (
     new_runs,
     too_far,
 )
+from ringfence.kernels.groups.splitting import split_clusters
 
 
 class Clusters(NamedTuple):
@@ -98,7 +100,7 @@ def _cluster(
         some = Clusters(clusters.nodes[:made], clusters.losses[:made], clusters.rows[:made])
         _lowest_key(seeds, left, keys, homes)
         _disperse(seeds[:left], trees, tuples, some, homes)
-    return tried, made
+    return tried, split_clusters(start, stop, trees, tuples, asked, homes)
 
 
 @njit(cache=True, nogil=True)

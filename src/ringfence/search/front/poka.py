@@ -23,23 +23,23 @@ from ringfence.spec import Spec
 Levels = tuple[int, ...]
 
 
-def poka_front(census: Census, spec: Spec, watch: Watch, *, careful: bool = False) -> Front:
+def poka_front(census: Census, spec: Spec, watch: Watch) -> Front:
     """Return the front of k and loss over nodes as POkA finds it, and how many nodes it had to evaluate.
 
     Each node counts with the largest k that it can have, as with `frontier.points = "nodes"`. `frontier.depth` is how
     far below a base its search descends; "average" is the mean height of the hierarchies, rounded up.
+
+    `frontier.careful` says whether to look where the paper's reasoning overlooks ties. It takes every node below the
+    base to be worse than one next to the base, and the coarsest node to be on the front. But a node further down may
+    have the same k and a smaller loss. With `careful`, nodes below the base are evaluated like others, and one with the
+    base's k and a smaller loss takes its place. Then, if nothing is suppressed and the search descends to the bottom,
+    what it finds is the exact front.
 
     Parameters
     ----------
     census, spec, watch
         As for `exact_front`. When the time is up, no further base is searched from, and the front is marked as
         not complete.
-    careful
-        Whether to look where the paper's reasoning overlooks ties. It takes every node below the base to be worse than
-        one next to the base, and the coarsest node to be on the front. But a node further down may have the same k and
-        a smaller loss. With `careful`, nodes below the base are evaluated like others, and one with the base's k and a
-        smaller loss takes its place. Then, if nothing is suppressed and the search descends to the bottom, what it
-        finds is the exact front.
 
     Raises
     ------
@@ -54,10 +54,11 @@ def poka_front(census: Census, spec: Spec, watch: Watch, *, careful: bool = Fals
     >>> from ringfence.census.census import take_census
     >>> counties = {"tree": {"north": ["a", "b"], "south": ["c"]}}
     >>> spec = Spec(attributes={"town": {"role": "quasi", "hierarchy": counties}}, method={"suppression": 0})
+    >>> careful = spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"careful": True})})
     >>> census = take_census(pa.table({"town": ["a", "b", "c"], "rows": [2, 2, 2]}), spec, "rows")
     >>> [(point.k, point.loss, point.levels) for point in poka_front(census, spec, Watch()).points]
     [(2, 20.0, (1,)), (6, 36.0, (2,))]
-    >>> [(point.k, point.loss, point.levels) for point in poka_front(census, spec, Watch(), careful=True).points]
+    >>> [(point.k, point.loss, point.levels) for point in poka_front(census, careful, Watch()).points]
     [(2, 12.0, (0,)), (6, 36.0, (2,))]
 
     Dewri, Ray, Ray, Whitley: POkA: Identifying Pareto-Optimal k-Anonymous Nodes in a Domain Hierarchy Lattice. CIKM
@@ -66,10 +67,10 @@ def poka_front(census: Census, spec: Spec, watch: Watch, *, careful: bool = Fals
     """
     if spec.diversities() or spec.closenesses() or spec.privacy.p is not None:
         raise SpecError('frontier.algorithm = "poka" knows only k; for a front with l, p or t use "exact"')
-    least, search = smallest_k(spec, census), _PokaSearch(census, spec, watch, careful=careful)
+    least, search = smallest_k(spec, census), _PokaSearch(census, spec, watch)
     bases = [search.base]
     complete = True
-    while bases[-1].k > least or careful:
+    while bases[-1].k > least or search.careful:
         complete = not watch.expired()
         found = search.next_to(bases[-1]) if complete else None
         if found is None or found.k < least:
@@ -137,9 +138,9 @@ class _Searched:
 class _PokaSearch:
     """POkA's height and depth search, over nodes that are evaluated once."""
 
-    def __init__(self, census: Census, spec: Spec, watch: Watch, *, careful: bool) -> None:
+    def __init__(self, census: Census, spec: Spec, watch: Watch) -> None:
         self.lattice_costs = NodeCosts(census, spec, least=1, by_one=True)
-        self.watch, self.careful = watch, careful
+        self.watch, self.careful = watch, spec.frontier.careful
         self.depth = search_depth(spec, census)
         self.evaluated: dict[Levels, Point] = {}
         self.base = self.evaluate(census.heights)

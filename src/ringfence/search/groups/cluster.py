@@ -59,7 +59,8 @@ def cluster(
     Rows that no method could publish within the boundaries are suppressed, and no others. By default clusters are grown
     cheapest first: around each tuple, the cell of nodes that holds what is asked is found by widening it to the nearest
     tuple (to the nearest with a new value only once it has k rows); the cell that loses least takes in all it covers.
-    When the rest cannot make a cluster, each tuple of it joins the cluster that it makes lose least more. With `ties =
+    When the rest cannot make a cluster, each tuple of it joins the cluster that it makes lose least more; then each
+    cluster is split in two wherever both hold and lose less. With `ties =
     "paper"` clusters grow row by row as the paper says, and where it leaves a choice the first combination is taken, in
     an order that is always the same but has nothing to do with values, like the order of rows in a file.
 

@@ -36,7 +36,8 @@ def decide_baskets(baskets: Baskets, spec: Spec, watch: Watch) -> BasketDecision
             f" {baskets.rows}"
         )
     asked = spec.method.search if spec.method.traits.way == BASKETS else "auto"
-    found = find_cut(baskets, k, m, search="optimal" if asked == "auto" else asked, watch=watch)
+    search, specialize = "optimal" if asked == "auto" else asked, spec.method.specialize
+    found = find_cut(baskets, k, m, search=search, specialize=specialize, watch=watch)
     plan = ItemPlan(
         column=baskets.name,
         items=column_plan(None, by_nodes(baskets.hierarchy, found.nodes)),

@@ -13,7 +13,7 @@ plus `gain` at C (`metrics`), and what a monotone model makes C suppress, all of
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import count
 from math import inf, prod
 from random import Random
@@ -49,10 +49,15 @@ class Techniques:
     """What the search may use, beside the two ends and their bound; all of it by default.
 
     `pruning`: leave out nodes whose bound exceeds the best cost. `useless`: drop applicators none of whose children
-    can beat the best. `useful`: where nothing may be suppressed, change an attribute first that has to be changed.
-    `seeding`: begin with the best of some random nodes. `requeueing`: judge nodes when they are met, and look at them
-    once more before their children are made. `best_first`: take the node with the smallest bound first.
-    `rearranging`: change first what merges the fewest classes.
+    can beat the best. `useful`: where nothing may be suppressed, change an attribute first that has to be changed;
+    bottom-up only, as the paper has it. `seeding`: begin with the best of some random nodes. `requeueing`: compare a
+    node with the best once more before its children are judged. (The paper puts the node into the queue again. Here
+    its children wait there with its bound, and are compared by it when their turn comes.) `best_first`: take the node
+    with the smallest bound first. `rearranging`: change first what merges the fewest classes.
+
+    Each can be switched alone; without `pruning` only the order changes, and every node is judged. `requeueing` makes
+    a difference only to the plain walk, breadth first: `best_first` ends by that very comparison, and `useless` and
+    `rearranging` judge all children of a node before the first of them is queued, so each waits with its own bound.
     """
 
     pruning: bool = True
@@ -62,6 +67,22 @@ class Techniques:
     requeueing: bool = True
     best_first: bool = True
     rearranging: bool = True
+
+    @classmethod
+    def asked(cls, spec: Spec) -> "Techniques":
+        """Return those that a specification names; all, if it names none."""
+        named = spec.method.techniques
+        return cls() if named is None else cls(**{part.name: part.name in named for part in fields(cls)})
+
+    @property
+    def looking_ahead(self) -> bool:
+        """Whether the children of a node are judged before they are queued."""
+        return self.useless or self.rearranging
+
+    @property
+    def comparing_again(self) -> bool:
+        """Whether a node in the queue is compared with the best of then, by the bound that it waits with."""
+        return self.requeueing or self.best_first or self.looking_ahead
 
 
 ALL_TECHNIQUES = Techniques()
@@ -226,9 +247,9 @@ class _BranchAndBound:
         root = tuple(space.finest if self.up else space.coarsest for space in self.spaces)
         applicators = tuple(range(len(root)))
         bound = -inf
-        if self.use.requeueing:
+        if self.use.looking_ahead:
             bound = self._judge(root, self.roller.roll(self.roller.finest, self._fields(root), self.near), 0.0)
-        self._push(root, applicators, bound, judged=self.use.requeueing)
+        self._push(root, applicators, bound, judged=self.use.looking_ahead)
 
     def run(self, most: float = inf) -> None:
         """Search until nothing is left that could be better, the time is up, or so many nodes were expanded."""
@@ -240,7 +261,7 @@ class _BranchAndBound:
                 self.open_bound = min([entry.bound, *(other.bound for other in self.queue)])
                 heapq.heappush(self.queue, entry)  # it stays open
                 return
-            if not self._hopeless(entry.bound):
+            if not (self.use.comparing_again and self._hopeless(entry.bound)):
                 self._expand(entry)
 
     def _push(self, node: Node, applicators: tuple[int, ...], bound: float, *, judged: bool) -> None:
@@ -262,12 +283,13 @@ class _BranchAndBound:
         bound = max(entry.bound, floor + gain)
         if self._hopeless(bound):
             return
-        if self.use.requeueing:
+        if self.use.looking_ahead:
             self._meet_children(node, applicators, base, floor, gain)
-        else:
-            for place, attribute in enumerate(applicators):
-                for child in self._children(node, attribute):
-                    self._push(child, applicators[place:], bound, judged=False)
+            return
+        order, expanded = self._in_order(node, applicators)
+        for place, attribute in enumerate(expanded):
+            for child in self._children(node, attribute):
+                self._push(child, order[place:], bound, judged=False)
 
     def _meet_children(
         self, node: Node, applicators: tuple[int, ...], base: Classes, floor: float, gain: float
@@ -297,13 +319,18 @@ class _BranchAndBound:
             # The most classes left bottom-up, the fewest made top-down: the smallest step comes first, so that the
             # attribute with the fewest other applicators behind it is the one that changes most.
             order.sort(key=lambda attribute: -change[attribute] if self.up else change[attribute])
-        must = self._useful(node, order) if self.up and self.use.useful and self.limit == 0 else None
-        if must is not None:
-            order = [must, *(attribute for attribute in order if attribute != must)]
-        for place, attribute in enumerate(order if must is None else order[:1]):
+        applicators, expanded = self._in_order(node, order)
+        for place, attribute in enumerate(expanded):
             for child, bound in found[attribute]:
                 if not self._hopeless(bound):
-                    self._push(child, tuple(order[place:]), bound, judged=True)
+                    self._push(child, applicators[place:], bound, judged=True)
+
+    def _in_order(self, node: Node, applicators: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the applicators in order, and those of them that children are made by: one alone, if it is useful."""
+        must = self._useful(node, applicators) if self.up and self.use.useful and self.limit == 0 else None
+        if must is None:
+            return tuple(applicators), tuple(applicators)
+        return (must, *(attribute for attribute in applicators if attribute != must)), (must,)
 
     def _useful(self, node: Node, applicators: Sequence[int]) -> int | None:
         """Return an attribute that has to be changed below a node, if there is one that is known to be so.

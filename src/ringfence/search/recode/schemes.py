@@ -10,7 +10,7 @@ from ringfence.judging.models import promise
 from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto
-from ringfence.search.recode.branch_and_bound import climbs, search_partitions
+from ringfence.search.recode.branch_and_bound import Techniques, climbs, search_partitions
 from ringfence.search.recode.lattice import level_spaces, search_levels
 from ringfence.search.recode.question import question
 from ringfence.search.recode.recoded import decision_for
@@ -56,8 +56,9 @@ def _best(census: Census, spec: Spec, watch: Watch, start: Sequence[Any]) -> tup
         starts = [tuple(space.position(state) for space, state in zip(spaces, start, strict=True))] if start else []
         up = climbs(spaces, spec)
         node, result = search_partitions(
-            census, spaces, asked.roller, models, asked.metric, limit=limit, watch=watch, up=up, starts=starts
-        )
+            census, spaces, asked.roller, models, asked.metric,
+            limit=limit, watch=watch, up=up, techniques=Techniques.asked(spec), starts=starts,
+        )  # fmt: skip
     placed = list(zip(spaces, node, strict=True))
     reached = [space.level(position) for space, position in placed]
     decision = decision_for(census, spec, models, reached, [space[position] for space, position in placed], result)
