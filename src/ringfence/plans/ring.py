@@ -5,7 +5,7 @@ secret: it is made anew each time from the operating system's entropy, kept nowh
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from ringfence.plans.published import Published, Together
 from ringfence.rows.steps import CarryOut
 
 WHAT, COUNT = "what", "count"
+Draw: TypeAlias = Literal["walks", "paper"]
 Runs: TypeAlias = Annotated[pa.Table, number_table(WHAT, COUNT), columns_of_numbers(WHAT, COUNT)]
 """Numbers as runs of equal ones: what it is, and how many there are."""
 
@@ -55,6 +56,7 @@ class RingPlan(LabelledPlan):
     complete: tuple[str, ...] = ()
     spec: str = ""
     masked: bool = False
+    draw: Draw = "walks"
 
     def __post_init__(self) -> None:
         if self.width < 1 or not len(self.rings) or outside(self.rings, self.width):
@@ -94,14 +96,15 @@ class RingPlan(LabelledPlan):
         drawn = self.drawn(new_stream(secret_key("draw", occasion.seed)))
         return drawn.steps(occasion.census, secret_key("rows", occasion.seed))
 
-    def drawn(self, stream: Stream, *, by_walks: bool = True) -> GroupPlan:
+    def drawn(self, stream: Stream) -> GroupPlan:
         """Draw who carries which slot; return how many rows of each combination are published as which kind.
 
         Rows of one combination have the same quasi-identifiers; which of them it is, is left to the engine, by chance.
-        The result is for the engine alone: it is not to be saved. `by_walks = False` draws as the paper does.
+        The result is for the engine alone: it is not to be saved. Matchings are found by random walks, or by the
+        backtracking of the paper's Fig. 7 where `draw` says so.
         """
         carrier = np.empty(self.starts[-1], np.int64)
-        draw_rings(self.starts, _spread(self.widths), stream, by_walks, carrier)
+        draw_rings(self.starts, _spread(self.widths), stream, self.draw == "walks", carrier)
         pairs = _spread(self.order)[carrier] * self.groups + _spread(self.slots)
         pairs, counts = np.unique(pairs, return_counts=True)
         return self._as_groups(entry_table(pairs // self.groups, pairs % self.groups, counts))

@@ -21,7 +21,7 @@ from ringfence.census.groups import Combinations, Groups, combinations
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.groups.ring_cuts import Terrain, cut_rings, part_by_values, slot_tuples
 from ringfence.plans.group import combination_table, plan_column, plan_leaves
-from ringfence.plans.ring import RingPlan, runs_of
+from ringfence.plans.ring import Draw, RingPlan, runs_of
 from ringfence.search.groups.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.groups.distances import Kept, node_losses, places_of, space_of
 from ringfence.search.groups.orders import few_values_first, gray_order, hilbert_order, improved_order, neighbours
@@ -274,7 +274,9 @@ def cover_slots(census: Census, rings: Rings, representation: Representation | S
     )
 
 
-def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str], spec: str) -> RingPlan:
+def ring_plan(
+    census: Census, rings: Rings, slots: Slots, complete: Sequence[str], spec: str, *, draw: Draw = "walks"
+) -> RingPlan:
     """Return the plan that publishes the slots of rings as they are shown. Who carries which is not decided yet."""
     combined = rings.combinations
     watched = [census.sensitive[a] for a in combined.attributes]
@@ -291,6 +293,7 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
         suppressed_rows=int(rings.suppressed.sum()),
         complete=tuple(complete),
         spec=spec,
+        draw=draw,
     )
 
 

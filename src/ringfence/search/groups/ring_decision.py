@@ -32,7 +32,7 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
             groups=_groups_under(census, spec, watch),
             order=method.order,
             max_ring=method.max_ring,
-            cut=not method.homogeneous or method.parted == "whole",
+            cut=not (method.uncut or (method.homogeneous and method.parted != "whole")),
             representation=shown_as(census, spec),
             metric="glm" if method.minimized == "glm" else "gcp",
             limit=limit,
@@ -43,7 +43,8 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
     metrics = measure_groups(census, spec, slots.sizes, slots.shown)
     for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
         del metrics[name]
-    plan = ring_plan(census, rings, slots, complete_columns(census, spec), self_contained(spec).dumps())
+    written = self_contained(spec).dumps()
+    plan = ring_plan(census, rings, slots, complete_columns(census, spec), written, draw=method.draw)
     return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics)
 
 
