@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from benchmarks.data import CENSUS, all_adult, count, resampled_census
 from benchmarks.papers.pages import Page, Row
 from benchmarks.papers.ring_charts import draw_curves
+from benchmarks.papers.ring_findings import read_tables, with_findings
 from ringfence.arrays import Longs
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation, cover_groups
@@ -73,6 +74,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             made[name].append(row)
             yield row
     draw(page, made)
+    text = page.folder / "README.md"
+    text.write_text(with_findings(text.read_text(encoding="utf-8"), read_tables(page.folder)), encoding="utf-8")
 
 
 def draw(page: Page, made: Mapping[str, Sequence[Row]]) -> None:
