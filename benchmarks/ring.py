@@ -44,31 +44,31 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the seconds of every step."""
     people = resampled_census(folder, max(SIZES))
     for rows, k in [(SIZES[0], 10), (SIZES[0], 100), *((rows, 10) for rows in SIZES[1:])]:
-        yield _timed(people.slice(0, rows), specification(3, k), by_walks=True)
-    yield _timed(people.slice(0, SIZES[0]), specification(3, 10), by_walks=False)
-    yield _timed(people.slice(0, SIZES[0]), specification(7, 10), by_walks=True)
+        yield _timed(people.slice(0, rows), specification(3, k))
+    yield _timed(people.slice(0, SIZES[0]), specification(3, 10, draw="paper"))
+    yield _timed(people.slice(0, SIZES[0]), specification(7, 10))
 
 
-def _timed(people: pa.Table, spec: Spec, *, by_walks: bool) -> dict[str, Any]:
+def _timed(people: pa.Table, spec: Spec) -> dict[str, Any]:
     """Return what the fastest of several runs took for each step; the first does not count."""
     best: dict[str, float] = {}
     metrics: dict[str, float] = {}
     for _ in range(RUNS):
-        seconds, metrics = _steps(people, spec, by_walks)
+        seconds, metrics = _steps(people, spec)
         best = {name: min(taken, best.get(name, taken)) for name, taken in seconds.items()}
     steps = {name: round(taken, 3) for name, taken in best.items()}
     return {
         "rows": people.num_rows,
         "attributes": len(spec.of_role("quasi")),
         "k": spec.privacy.k,
-        "matchings": "walks" if by_walks else "as printed",
+        "matchings": "walks" if spec.method.draw == "walks" else "as printed",
         "end to end": round(sum(taken for name, taken in best.items() if name != "audit"), 3),
         **steps,
         "gcp": round(metrics["gcp"], 6),
     }
 
 
-def _steps(people: pa.Table, spec: Spec, by_walks: bool) -> tuple[dict[str, float], dict[str, float]]:
+def _steps(people: pa.Table, spec: Spec) -> tuple[dict[str, float], dict[str, float]]:
     marks = [time.perf_counter()]
 
     def mark() -> None:
@@ -82,7 +82,7 @@ def _steps(people: pa.Table, spec: Spec, by_walks: bool) -> tuple[dict[str, floa
         decision = decide(census, spec, Watch(None, lambda _: None))
         mark()
         assert isinstance(decision.plan, RingPlan)
-        drawn = decision.plan.drawn(new_stream(secret_key("benchmark")), by_walks=by_walks)
+        drawn = decision.plan.drawn(new_stream(secret_key("benchmark")))
         mark()
         released = engine.fetch(drawn.carry_out(Occasion(census)).rows(engine, rows, spec.of_role("quasi")))
         mark()

@@ -1,5 +1,7 @@
 """Rings in plain Python, from their definitions: what kernels and searches must agree with."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -96,3 +98,98 @@ def parts_as_printed(rows: list[Row], k: int, a: int = 0) -> list[list[Row]]:
 def sizes_of(starts: Sequence[int]) -> list[int]:
     """The sizes of what begins at some places."""
     return [stop - first for first, stop in pairwise(starts)]
+
+
+UNIT = 1024
+Part = tuple[tuple[int, ...], int]
+"""Rows that are dealt out together, and the width of their rings."""
+
+
+def soft_cuts(
+    ranks: Sequence[Sequence[int]], values: Sequence[int], width: int, need: float
+) -> list[tuple[Fraction, tuple[Part, ...]]]:
+    """Every way in which rows can be parted by soft cuts, with its chance. What is lost is the number of values."""
+    return _parted(tuple(range(len(values))), (width - 1) * UNIT, frozenset(), ranks, values, need)
+
+
+def _parted(
+    rows: tuple[int, ...],
+    price: int,
+    barred: frozenset[int],
+    ranks: Sequence[Sequence[int]],
+    values: Sequence[int],
+    need: float,
+) -> list[tuple[Fraction, tuple[Part, ...]]]:
+    n, most = len(rows), _commonest(rows, values)
+    found: list[tuple[Fraction, tuple[Part, ...]]] = []
+    chance = Fraction(1)  # that everything so far was refused
+
+    def both(first: tuple[int, ...]) -> list[tuple[Fraction, tuple[Part, ...]]]:
+        second = tuple(row for row in rows if row not in first)
+        return [
+            (p * q, left + right)
+            for p, left in _parted(first, price, barred, ranks, values, need)
+            for q, right in _parted(second, price, barred, ranks, values, need)
+        ]
+
+    base = price // UNIT + (price % UNIT > 0) + 1
+    cuts = _cuts(rows, ranks, base) if n >= 2 * base else []
+    for a, first in cuts:
+        base = price // UNIT + (price % UNIT > 0) + 1
+        low = min(len(first), n - len(first))
+        if most <= low // base:
+            return found + [(chance * p, parts) for p, parts in both(first)]
+        higher = _tried_at(price, n, most, low, need)
+        if a in barred or higher == price:
+            continue
+        second = [row for row in rows if row not in first]
+        room = min(len(first) // base - _commonest(first, values), len(second) // base - _commonest(second, values))
+        refused = Fraction(price, higher) ** (room + 1) if room >= 0 else Fraction(1)
+        if refused < 1:
+            found += [(chance * (1 - refused) * p, parts) for p, parts in both(first)]
+        chance, price, barred = chance * refused, higher, barred | {a}
+    base = price // UNIT + (price % UNIT > 0) + 1
+    if n >= 2 * base and most <= n // 2 // base:
+        return found + [(chance * p, parts) for p, parts in both(rows[: n // 2])]
+    return [*found, (chance, ((rows, base),))]
+
+
+def _commonest(rows: Sequence[int], values: Sequence[int]) -> int:
+    return max(Counter(values[row] for row in rows).values())
+
+
+def _tried_at(price: int, n: int, most: int, low: int, need: float) -> int:
+    base = price // UNIT + (price % UNIT > 0) + 1
+    room = low * (1 / base - most / n) / 2
+    for width in range(price // UNIT + 2, n // most + 1) if room > 0 else ():
+        top = (width - 1) * UNIT
+        if math.log(top / price) * room >= need:
+            return max(price + 1, min(top, math.ceil(max(price * math.exp(need / room), math.sqrt(price * top)))))
+    return price
+
+
+def _cuts(rows: tuple[int, ...], ranks: Sequence[Sequence[int]], width: int) -> list[tuple[int, tuple[int, ...]]]:
+    """The first part of the middlemost cut of each attribute, those that lose least first."""
+    found = []
+    for a in range(len(ranks[0])):
+        firsts = [
+            tuple(row for row in rows if ranks[row][a] <= value) for value in sorted({ranks[row][a] for row in rows})
+        ]
+        firsts = [first for first in firsts if min(len(first), len(rows) - len(first)) >= width]
+        if firsts:
+            first = min(firsts, key=lambda first: abs(2 * len(first) - len(rows)))
+            second = tuple(row for row in rows if row not in first)
+            after = _expected(first, ranks, width) + _expected(second, ranks, width)
+            if after < _expected(rows, ranks, width):
+                found.append((after, a, first))
+    return [(a, first) for _, a, first in sorted(found)]
+
+
+def _expected(rows: Sequence[int], ranks: Sequence[Sequence[int]], width: int) -> Fraction:
+    """What rows lose together if random ones of them are published together: values beyond the first."""
+    different = Fraction(0)
+    for a in range(len(ranks[0])):
+        for count in Counter(ranks[row][a] for row in rows).values():
+            different += 1 - Fraction(math.comb(len(rows) - count, width), math.comb(len(rows), width))
+        different -= 1
+    return different * len(rows)

@@ -5,7 +5,9 @@ The page is docs/papers/ring.
 """
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pyarrow.compute as pc
 from benchmarks.data import CENSUS, all_adult, count, resampled_census
 from benchmarks.papers.pages import Page, Row
 from benchmarks.papers.ring_charts import draw_curves
+from benchmarks.papers.ring_findings import read_tables, with_findings
 from ringfence.arrays import Longs
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation, cover_groups
@@ -27,8 +30,9 @@ from ringfence.search.groups.anatomy import anatomize
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.hilbert import hilbert
 from ringfence.search.groups.local import local
-from ringfence.search.groups.ring import cover_slots, rings_by_quasi_identifiers
-from ringfence.search.groups.ring_diversity import rings_as_printed, rings_of_different_values
+from ringfence.search.groups.ring import Rings, cover_slots, rings_by_quasi_identifiers
+from ringfence.search.groups.ring_diversity import rings_of_different_values
+from ringfence.search.groups.ring_printed import rings_as_printed
 from ringfence.spec import Spec
 
 ADULT = ["age", "workclass", "education", "marital-status", "occupation", "race", "sex"]
@@ -59,7 +63,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         for row in page.table(name, _curves(questions)):
             made[name].append(row)
             yield row
-    yield from page.table("diversity", _diversity(adults))
+    yield from page.table("posteriors", _posteriors())
     workers = people.filter(pc.not_equal(people["occupation"], NO_OCCUPATION)).slice(0, ROWS)
     for name, diverse in (
         ("figure-14", [(CENSUS[:d], L) for d in DIMENSIONS]),
@@ -70,6 +74,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             made[name].append(row)
             yield row
     draw(page, made)
+    text = page.folder / "README.md"
+    text.write_text(with_findings(text.read_text(encoding="utf-8"), read_tables(page.folder)), encoding="utf-8")
 
 
 def draw(page: Page, made: Mapping[str, Sequence[Row]]) -> None:
@@ -140,26 +146,27 @@ def _drawn(census: Census, k: int, *, by_walks: bool, **options: Any) -> Row:
     rings = rings_by_quasi_identifiers(census, k=k, **options)
     slots = cover_slots(census, rings, "set")
     carrier = np.empty(len(rings.order), np.int64)
-    draw_rings(rings.starts, k, new_stream(secret_key("experiment")), by_walks, carrier)
+    draw_rings(rings.starts, rings.widths, new_stream(secret_key("experiment")), by_walks, carrier)
     seconds = time.process_time() - start
     return _figures(
         measure_groups(census, _spec(census.names), slots.sizes, slots.shown)["gcp"], seconds, np.diff(rings.starts)
     )
 
 
-def _diversity(adults: pa.Table) -> Iterator[Row]:
-    """What l-diversity costs as the paper has it, and in rings that keep it: occupation by three quasi-identifiers."""
-    spec = _spec(ADULT[:3], "occupation")
-    census = count(adults.select([*ADULT[:3], "occupation"]), spec)
-    for l in (2, 3, 4, 5, 6):  # noqa: E741
-        for rings, way in (
-            (rings_as_printed(census, 0, l=l, stream=new_stream(secret_key("experiment"))), "as printed, not sound"),
-            (rings_of_different_values(census, 0, width=l, stream=new_stream(secret_key("experiment"))), "ring"),
-        ):
-            slots = cover_slots(census, rings, "set")
-            gcp = measure_groups(census, spec, slots.sizes, slots.shown)["gcp"]
-            sizes = np.diff(rings.starts)
-            yield {"l": l, "rings": way, "gcp": f"{gcp:.4f}", "number": len(sizes), "largest": int(sizes.max())}
+def _diverse_rings(find: Callable[..., Rings], by_walks: bool) -> Callable[[Census, int], Row]:
+    """Rings of different sensitive values, of one kind or the other, drawn."""
+
+    def work(census: Census, l: int) -> Row:  # noqa: E741  the literature's name
+        start = time.process_time()
+        rings = find(census, l)
+        slots = cover_slots(census, rings, "set")
+        carrier = np.empty(len(rings.order), np.int64)
+        draw_rings(rings.starts, rings.widths, new_stream(secret_key("experiment")), by_walks, carrier)
+        seconds = time.process_time() - start
+        gcp = measure_groups(census, _spec(census.names), slots.sizes, slots.shown)["gcp"]
+        return _figures(gcp, seconds, np.diff(rings.starts))
+
+    return work
 
 
 def _figures(gcp: float, seconds: float, sizes: Longs) -> Row:
@@ -192,20 +199,80 @@ METHODS: dict[str, Callable[[Census, int], Row]] = {
     "local": lambda census, k: _published(census, lambda: local(census, GroupsAsked(k, loss="gcp"), effort="fast")[0]),
 }
 
-DIVERSE: dict[str, Callable[[Census, int], Groups]] = {
+
+def _alike(find: Callable[[Census, int], Groups]) -> Callable[[Census, int], Row]:
+    return lambda census, l: _published(census, lambda: find(census, l))  # noqa: E741
+
+
+DIVERSE_GROUPS: dict[str, Callable[[Census, int], Groups]] = {
     "HS": lambda census, l: hilbert(census, GroupsAsked(l, [l]))[0],  # noqa: E741
     "AT": lambda census, l: anatomize(census, 0, l, seed=2006),  # noqa: E741
     "local": lambda census, l: local(census, GroupsAsked(l, [l], loss="gcp"))[0],  # noqa: E741
 }
 """What makes groups of l rows or more with l different occupations."""
 
+DIVERSE_RINGS: dict[str, Callable[[Census, int], Rings]] = {
+    "NH": lambda census, l: rings_as_printed(census, 0, l=l, stream=new_stream(secret_key("split", 2010))),  # noqa: E741
+    "ring": lambda census, l: rings_of_different_values(  # noqa: E741
+        census, 0, width=l, stream=new_stream(secret_key("split", 2010))
+    ),
+}
+"""The paper's rings for l-diversity, and ours."""
+
+DIVERSE: dict[str, Callable[[Census, int], Row]] = {
+    **{name: _alike(find) for name, find in DIVERSE_GROUPS.items()},
+    **{name: _diverse_rings(find, by_walks=name == "ring") for name, find in DIVERSE_RINGS.items()},
+}
+
 
 def _diverse_curves(workers: pa.Table, questions: Sequence[tuple[list[str], int]]) -> Iterator[Row]:
     """Yield a row for each method and question; the occupation is sensitive."""
     for names, least in questions:
-        quasi = _spec(names).model_dump(exclude_unset=True)["attributes"]
-        spec = Spec(attributes={**quasi, "occupation": {"role": "sensitive"}}, privacy={"l": least})
-        census = count(workers.select([*names, "occupation"]), spec)
-        for method, find in DIVERSE.items():
-            figures = _published(census, lambda find=find: find(census, least))  # type: ignore[misc]  # noqa: B023
+        census = count(workers.select([*names, "occupation"]), _spec(names, "occupation"))
+        for method, work in DIVERSE.items():
+            figures = work(census, least)
             yield {"method": method, "rows": census.rows, "attributes": len(names), "l": least, **figures}
+
+
+def _posteriors() -> Iterator[Row]:
+    """What one who knows the method can tell of six people of different ages with the values a, a, b, b, c, d; l = 2.
+
+    Every arrangement of the values is published. Whoever sees a release weighs the arrangements that would have led to
+    it. AT and our rings are drawn, and nothing but their proof speaks for all draws; the tests enumerate ours.
+    """
+    for method, promise in (("HS", "l values"), ("NH", "1/l")):
+        seen: dict[Any, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        for values in sorted(set(permutations("aabbcd"))):
+            people = pa.table({"age": [str(20 + n) for n in range(6)], "occupation": list(values)})
+            census = count(people, _spec(["age"], "occupation"))
+            for view in _views(census, method, values):
+                seen[view][values] += 1
+        told = [
+            max(sum(n for values, n in ways.items() if values[row] == value) for value in "abcd") / ways.total()
+            for ways in seen.values()
+            for row in range(6)
+        ]
+        yield {"method": method, "promise": promise, "worst posterior": f"{max(told):.2f}", "from": "enumeration"}
+    for method in ("AT", "ring"):
+        yield {"method": method, "promise": "1/l", "worst posterior": f"{1 / 2:.2f}", "from": "proof"}
+
+
+def _views(census: Census, method: str, values: tuple[str, ...]) -> Iterator[Any]:
+    """Yield what can be seen of a release of six people: who is published together, and which values.
+
+    A ring is carried by one of l rotations; slots that cover all of it look alike.
+    """
+    if method in DIVERSE_GROUPS:
+        groups = DIVERSE_GROUPS[method](census, 2)
+        parts = [groups.tuples[groups.group == g].tolist() for g in range(groups.count)]
+        yield tuple(sorted((tuple(part), tuple(sorted(values[row] for row in part))) for part in parts))
+        return
+    rings = DIVERSE_RINGS[method](census, 2)
+    parts = [part.tolist() for part in np.split(rings.tuples, rings.starts[1:-1])]
+    for turns in product(*(range(2) if len(part) > 2 else range(1) for part in parts)):
+        shown = [
+            tuple(values[part[(n + turn) % len(part)]] for n in range(len(part)))
+            for part, turn in zip(parts, turns, strict=True)
+        ]
+        alike = [told if len(part) > 2 else tuple(sorted(told)) for part, told in zip(parts, shown, strict=True)]
+        yield tuple(sorted((tuple(part), told) for part, told in zip(parts, alike, strict=True)))

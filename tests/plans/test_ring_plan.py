@@ -191,6 +191,10 @@ ILL = {**AGES, "ill": {"role": "sensitive"}, "pay": {"role": "sensitive"}}
         ({"k": 2}, {"paper_diversity": True}, r"about privacy\.l"),
         ({"l": {"value": 2, "of": "ill"}}, {"paper_diversity": True}, "not sound"),
         ({"k": 2}, {"max_ring": 2}, "allowed: 3 or more"),
+        ({"l": {"value": 2, "of": "ill"}}, {"uncut": True}, "rules of their own"),
+        ({"k": 2}, {"uncut": True, "max_ring": 9}, "however long"),
+        ({"k": 2}, {"uncut": True, "homogeneous": True}, "however long"),
+        ({"k": 2}, {"draw": "paper", "homogeneous": True}, "nothing is drawn"),
     ],
     ids=str,
 )
@@ -200,15 +204,40 @@ def test_what_rings_cannot_promise_is_refused(privacy: Any, method: Any, words: 
         rf.anonymize(table, rf.Spec(attributes=ILL, privacy=privacy, method={"name": "ring", **method}))
 
 
+def test_the_rings_and_the_draw_of_the_paper_can_be_asked_for() -> None:
+    """Section 5 as printed: groups by values, each one ring, matchings by backtracking. No switch changes nothing."""
+    table = pa.table({"sex": list("fffffffmmmm"), "age": [50] * 7 + [20, 21, 22, 23], "pay": list(range(11))})
+    printed = {"partition": "lexicographic", "order": "lexicographic", "uncut": True, "draw": "paper"}
+
+    def released(**method: Any) -> tuple[list[int], list[str], Any]:
+        attributes = {"sex": {"role": "quasi"}, **AGES, "pay": {"role": "insensitive"}}
+        chosen = {"name": "ring", "seed": 1, "representation": "set", **method}
+        release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 3}, method=chosen))
+        assert release.audit.ok
+        plan = release.plan
+        assert isinstance(plan, RingPlan)
+        assert RingPlan.loads(plan.dumps()) == plan
+        return plan.rings.to_pylist(), sorted(map(str, release.table.to_pylist())), plan.draw
+
+    sizes, rows, draw = released(**printed)
+    assert (sizes, draw) == ([7, 4], "paper")
+    cut, _, _ = released(**{**printed, "uncut": False})
+    assert max(cut) < 7
+    same, others, draw = released(**{**printed, "draw": "walks"})
+    assert (same, draw) == (sizes, "walks")
+    assert rows != others
+
+
 def test_the_ring_of_the_paper_runs_if_forced() -> None:
-    table = pa.table({"age": [1, 2, 3, 4, 5, 6], "ill": list("aabbcc"), "pay": list("abcdef")})
-    spec = rf.Spec(
-        attributes=ILL,
-        privacy={"l": {"value": 3, "of": "ill"}},
-        method={"name": "ring", "paper_diversity": True},
-    )
-    releases = [rf.anonymize(table, spec, force=True) for _ in range(10)]
-    assert all(release.metrics["rows"] == 6 for release in releases)
+    """Values of a part with no more rows than there are values may repeat in its ring: these are ordered by them."""
+    table = pa.table({"age": list(range(12)), "ill": list("aabbccddeeff"), "pay": list("abcdefghijkl")})
+    method = {"name": "ring", "paper_diversity": True, "representation": "set"}
+    privacy = {"l": {"value": 3, "of": "ill"}}
+    releases = [
+        rf.anonymize(table, rf.Spec(attributes=ILL, privacy=privacy, method={**method, "seed": seed}), force=True)
+        for seed in range(10)
+    ]
+    assert all(release.metrics["rows"] == 12 for release in releases)
     found = {finding.rule for release in releases for finding in release.audit.findings}
     assert found == {"l"}  # of most of them, the audit sees that no draw could have kept the promise
 

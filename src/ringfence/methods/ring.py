@@ -26,11 +26,15 @@ def _check(spec: "Spec", force: bool) -> None:
         raise SpecError(f"attributes.{spec.items}.role = 'items': baskets do not go with the method 'ring' yet")
     if method.keep_suppressed:
         raise SpecError("method.keep_suppressed = true: the method 'ring' drops the rows that it suppresses")
-    if asked and (method.homogeneous or method.partition is not None or method.max_ring is not None):
+    if asked and (method.homogeneous or method.uncut or method.partition is not None or method.max_ring is not None):
         raise SpecError(
             "privacy.l: rings of different values are dealt out by rules of their own; leave out method.partition,"
-            " max_ring and homogeneous"
+            " max_ring, uncut and homogeneous"
         )
+    if method.uncut and (method.max_ring is not None or method.homogeneous):
+        raise SpecError("method.uncut = true: each group is one ring, however long; leave out max_ring and homogeneous")
+    if method.draw == "paper" and method.homogeneous:
+        raise SpecError("method.draw = 'paper': with homogeneous = true nothing is drawn")
     if method.paper_diversity and not asked:
         raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
     if method.paper_diversity and not force:
@@ -52,8 +56,8 @@ RING = Method(
     way=GROUPS,
     promises=("k", "l"),
     options=(
-        *WHATEVER, "metric", "representation", "partition", "order", "max_ring", "homogeneous", "paper_diversity",
-        "effort", "seed",
+        *WHATEVER, "metric", "representation", "partition", "order", "max_ring", "uncut", "draw", "homogeneous",
+        "paper_diversity", "effort", "seed",
     ),
     losses=("gcp", "glm"),
     rings=True,

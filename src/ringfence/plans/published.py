@@ -79,7 +79,8 @@ class Together:
     """Rows that were put together: how many groups or rings there are, and how many rows these have: the least, half of
     them at most, and the most.
 
-    In groups all rows are published alike. In rings each place is published as what `width` neighbours cover.
+    In groups all rows are published alike. In rings each place is published as what `width` to `widest` neighbours
+    cover, and nobody's row is told with more than 1 / `width`.
     """
 
     count: int
@@ -87,11 +88,12 @@ class Together:
     half: int
     most: int
     width: int | None = None
+    widest: int | None = None
 
     @classmethod
-    def of(cls, sizes: Longs, width: int | None = None) -> "Together":
-        """Return groups or rings of these sizes."""
-        return cls(len(sizes), int(sizes.min()), int(np.median(sizes)), int(sizes.max()), width)
+    def of(cls, sizes: Longs, width: int | None = None, widest: int | None = None) -> "Together":
+        """Return groups of these sizes; with a width, rings."""
+        return cls(len(sizes), int(sizes.min()), int(np.median(sizes)), int(sizes.max()), width, widest)
 
 
 class PlanColumn(ABC):

@@ -5,7 +5,7 @@ secret: it is made anew each time from the operating system's entropy, kept nowh
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from ringfence.plans.published import Published, Together
 from ringfence.rows.steps import CarryOut
 
 WHAT, COUNT = "what", "count"
+Draw: TypeAlias = Literal["walks", "paper"]
 Runs: TypeAlias = Annotated[pa.Table, number_table(WHAT, COUNT), columns_of_numbers(WHAT, COUNT)]
 """Numbers as runs of equal ones: what it is, and how many there are."""
 
@@ -40,8 +41,9 @@ class RingPlan(LabelledPlan):
 
     `columns`, `watched`, `combinations`, `complete` and `spec` are as in a group plan; what a slot shows is one of the
     kinds that `columns` call groups. `order` are the rows along the order as runs of (combination, rows), `slots` what
-    they stand beside as runs of (kind, slots). The slot at place p of a ring covers the `width` rows from place p on,
-    counted around, and one of them carries it.
+    they stand beside as runs of (kind, slots). The slot at place p of a ring covers as many rows from place p on as
+    the ring's width says, counted around, and one of them carries it. `widths` are those of the rings, as runs. None is
+    less than `width`: to whoever does not know the draw, a match is true with a probability of 1 / `width` or less.
     """
 
     kind: ClassVar[str] = "ring"
@@ -49,14 +51,21 @@ class RingPlan(LabelledPlan):
     slots: Runs
     rings: Numbers
     width: int
+    widths: Runs
     suppressed_rows: int
     complete: tuple[str, ...] = ()
     spec: str = ""
     masked: bool = False
+    draw: Draw = "walks"
 
     def __post_init__(self) -> None:
         if self.width < 1 or not len(self.rings) or outside(self.rings, self.width):
             raise ValueError(f"every ring needs at least {self.width} rows, and there must be one")
+        what, count = (self.widths[column].combine_chunks() for column in (WHAT, COUNT))
+        if outside(what, self.width) or outside(count, 1) or pc.sum(count).as_py() != len(self.rings):
+            raise ValueError(f"every ring needs a width of {self.width} or more")
+        if (self.rings.to_numpy() < _spread(self.widths)).any():
+            raise ValueError("every ring needs at least as many rows as its slots cover")
         most = {"order": (self.order, self.combinations.num_rows), "slots": (self.slots, self.groups)}
         for name, (runs, stop) in most.items():
             what, count = (runs[column].combine_chunks() for column in (WHAT, COUNT))
@@ -87,14 +96,15 @@ class RingPlan(LabelledPlan):
         drawn = self.drawn(new_stream(secret_key("draw", occasion.seed)))
         return drawn.steps(occasion.census, secret_key("rows", occasion.seed))
 
-    def drawn(self, stream: Stream, *, by_walks: bool = True) -> GroupPlan:
+    def drawn(self, stream: Stream) -> GroupPlan:
         """Draw who carries which slot; return how many rows of each combination are published as which kind.
 
         Rows of one combination have the same quasi-identifiers; which of them it is, is left to the engine, by chance.
-        The result is for the engine alone: it is not to be saved. `by_walks = False` draws as the paper does.
+        The result is for the engine alone: it is not to be saved. Matchings are found by random walks, or by the
+        backtracking of the paper's Fig. 7 where `draw` says so.
         """
         carrier = np.empty(self.starts[-1], np.int64)
-        draw_rings(self.starts, self.width, stream, by_walks, carrier)
+        draw_rings(self.starts, _spread(self.widths), stream, self.draw == "walks", carrier)
         pairs = _spread(self.order)[carrier] * self.groups + _spread(self.slots)
         pairs, counts = np.unique(pairs, return_counts=True)
         return self._as_groups(entry_table(pairs // self.groups, pairs % self.groups, counts))
@@ -102,7 +112,7 @@ class RingPlan(LabelledPlan):
     @property
     def together(self) -> Together:
         """The rings, with their rows."""
-        return Together.of(self.rings.to_numpy(), self.width)
+        return Together.of(self.rings.to_numpy(), self.width, pc.max(self.widths[WHAT]).as_py())
 
     def published(self, census: Census) -> Published:
         """Return what the plan makes of a census.
@@ -113,10 +123,8 @@ class RingPlan(LabelledPlan):
         return self.drawn(new_stream(secret_key("report", 0))).published(census)
 
     def _headline(self) -> str:
-        least, most = pc.min_max(self.rings).as_py().values()
-        sizes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {sizes} rows"
-        return f"{rings}, each slot covers {self.width:,}; {self.suppressed_rows:,} rows dropped"
+        rings = f"{len(self.rings):,} ring{'s' * (len(self.rings) != 1)} of {_between(self.rings)} rows"
+        return f"{rings}, each slot covers {_between(self.widths[WHAT])}; {self.suppressed_rows:,} rows dropped"
 
 
 def runs_of(numbers: npt.NDArray[np.integer]) -> pa.Table:
@@ -133,3 +141,9 @@ def runs_of(numbers: npt.NDArray[np.integer]) -> pa.Table:
 def _spread(runs: pa.Table) -> Longs:
     spread: Longs = np.repeat(runs[WHAT].to_numpy(), runs[COUNT].to_numpy())
     return spread
+
+
+def _between(numbers: pa.Array | pa.ChunkedArray) -> str:
+    """Return the least and the most of some numbers in words."""
+    least, most = pc.min_max(numbers).as_py().values()
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"

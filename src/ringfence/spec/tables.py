@@ -627,6 +627,8 @@ class MethodTable(SpecTable):
     partition: Literal["whole", "lexicographic", "hilbert", "mondrian", "cluster", "local"] | None = None
     order: Literal["nearest", "gray", "lexicographic", "hilbert"] = "nearest"
     max_ring: Count | None = None
+    uncut: bool = False
+    draw: Literal["walks", "paper"] = "walks"
     homogeneous: bool = False
     paper_diversity: bool = False
     representation: Representation | None = None

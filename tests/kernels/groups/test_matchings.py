@@ -157,7 +157,7 @@ def draws(size: int, k: int, times: int, *, by_walks: bool = True, seed: int = 6
     """How often, over many rings drawn, each slot (first index) was carried by the row at each offset (second)."""
     starts = np.arange(0, size * times + 1, size)
     carrier = np.empty(size * times, np.int64)
-    draw_rings(starts, k, stream_of(seed), by_walks, carrier)
+    draw_rings(starts, np.full(len(starts) - 1, k), stream_of(seed), by_walks, carrier)
     rows = carrier.reshape(times, size) - starts[:-1, None]
     counts = np.zeros((size, size), np.int64)
     for slot in range(size):
@@ -202,7 +202,7 @@ def test_the_first_matching_alone_is_not_fair() -> None:
 
 def test_every_assignment_of_a_small_ring_can_be_drawn() -> None:
     starts, carrier = np.arange(0, 5 * 5000 + 1, 5), np.empty(5 * 5000, np.int64)
-    draw_rings(starts, 3, stream_of(9), True, carrier)
+    draw_rings(starts, np.full(len(starts) - 1, 3), stream_of(9), True, carrier)
     seen = {tuple(rows) for rows in (carrier.reshape(-1, 5) - starts[:-1, None]).tolist()}
     assert seen == set(ring_assignments(5, 3))
 
@@ -210,7 +210,7 @@ def test_every_assignment_of_a_small_ring_can_be_drawn() -> None:
 def test_rings_of_different_sizes_are_drawn_apart() -> None:
     starts = np.array([0, 3, 10, 14])
     carrier = np.empty(14, np.int64)
-    draw_rings(starts, 3, stream_of(10), True, carrier)
+    draw_rings(starts, np.full(len(starts) - 1, 3), stream_of(10), True, carrier)
     for first, stop in pairwise(starts):
         rows = carrier[first:stop] - first
         assert sorted(rows) == list(range(stop - first))

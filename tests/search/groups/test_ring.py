@@ -191,9 +191,9 @@ def test_short_rings_and_nonsense_are_refused() -> None:
         rings_by_quasi_identifiers(census, k=5)
     found = rings_by_quasi_identifiers(census, k=2)
     with pytest.raises(ValueError, match="one place in a ring"):
-        Rings(found.combinations, found.order[:-1], found.starts, 2, found.suppressed)
-    with pytest.raises(ValueError, match="at least 2 rows"):
-        Rings(found.combinations, found.order, np.array([0, 1, 4]), 2, found.suppressed)
+        Rings(found.combinations, found.order[:-1], found.starts, 2, found.widths, found.suppressed)
+    with pytest.raises(ValueError, match="as many rows as their slots cover"):
+        Rings(found.combinations, found.order, np.array([0, 1, 4]), 2, found.widths, found.suppressed)
 
 
 def test_equal_rows_lose_nothing() -> None:

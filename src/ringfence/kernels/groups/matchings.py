@@ -19,18 +19,19 @@ NOBODY = -1
 
 
 @njit(cache=True, nogil=True)
-def draw_rings(starts: Longs, k: int, stream: Stream, by_walks: bool, carrier: Longs) -> None:
+def draw_rings(starts: Longs, widths: Longs, stream: Stream, by_walks: bool, carrier: Longs) -> None:
     """Draw for each ring, rows `starts[r]` to `starts[r + 1]` - 1, who carries which slot: `carrier[slot]` is a row.
 
-    Which of the k matchings is to be carried out is drawn first, from 1 to k; later ones need not be found.
+    The k of ring r is `widths[r]`. Which of the k matchings is to be carried out is drawn first, from 1 to k; later
+    ones need not be found.
     """
     longest = 0
     for r in range(len(starts) - 1):
         longest = max(longest, starts[r + 1] - starts[r])
-    offsets, pick = np.empty((longest, k), np.int32), np.empty(longest, np.int64)
+    offsets, pick = np.empty((longest, widths.max()), np.int32), np.empty(longest, np.int64)
     owner, choice = np.empty(longest, np.int64), np.empty(longest, np.int64)
     for r in range(len(starts) - 1):
-        first, size = starts[r], starts[r + 1] - starts[r]
+        first, size, k = starts[r], starts[r + 1] - starts[r], widths[r]
         fill_offsets(offsets, size, k)
         for left in range(k, k - 1 - below(stream, k), -1):
             next_matching(offsets[:size], left, stream, by_walks, pick[:size], owner[:size], choice[:size])

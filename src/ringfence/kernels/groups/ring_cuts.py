@@ -350,15 +350,15 @@ def _read_back(before: Longs, first: int, stop: int, starts: Longs, found: int) 
 
 
 @njit(cache=True, nogil=True)
-def slot_tuples(tuples: Ints, starts: Longs, k: int, fresh: Bools, slots: Longs, covered: Ints) -> int:
+def slot_tuples(tuples: Ints, starts: Longs, widths: Longs, fresh: Bools, slots: Longs, covered: Ints) -> int:
     """List the tuples that slots cover: entry e says that slot `slots[e]` covers `covered[e]`.
 
-    A slot that covers the same stretch of tuples as the slot before it in the ring is not listed; `fresh` marks those
-    that are. Return the number of entries; with too little room it is only counted.
+    Slots of ring r cover `widths[r]` rows. One that covers the same stretch of tuples as the slot before it in the ring
+    is not listed; `fresh` marks those that are. Return the number of entries; with too little room it is only counted.
     """
     entries = 0
     for ring in range(len(starts) - 1):
-        first, size = starts[ring], starts[ring + 1] - starts[ring]
+        first, size, k = starts[ring], starts[ring + 1] - starts[ring], widths[ring]
         for slot in range(size):
             gone, come = first + (slot - 1) % size, first + (slot + k - 1) % size
             same = slot > 0 and tuples[gone] == tuples[first + slot]

@@ -21,7 +21,7 @@ from ringfence.census.groups import Combinations, Groups, combinations
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.groups.ring_cuts import Terrain, cut_rings, part_by_values, slot_tuples
 from ringfence.plans.group import combination_table, plan_column, plan_leaves
-from ringfence.plans.ring import RingPlan, runs_of
+from ringfence.plans.ring import Draw, RingPlan, runs_of
 from ringfence.search.groups.boundaries import explain_suppression, failure, maximum_allowed
 from ringfence.search.groups.distances import Kept, node_losses, places_of, space_of
 from ringfence.search.groups.orders import few_values_first, gray_order, hilbert_order, improved_order, neighbours
@@ -33,20 +33,22 @@ Order: TypeAlias = Literal["nearest", "gray", "lexicographic", "hilbert"]
 @dataclass(frozen=True, eq=False)
 class Rings:
     """Rings of rows: `order[p]` is the combination of the row at place p, ring r has the places from `starts[r]` up to
-    `starts[r + 1]`, and each slot covers `width` of them. `suppressed[c]` rows of combination c are in no ring."""
+    `starts[r + 1]`, and each slot of it covers `widths[r]` of them. No match is true with more than 1 / `width`,
+    and no ring is narrower. `suppressed[c]` rows of combination c are in no ring."""
 
     combinations: Combinations
     order: Ints
     starts: Longs
     width: int
+    widths: Longs
     suppressed: Longs
 
     def __post_init__(self) -> None:
         placed = np.bincount(self.order, minlength=len(self.combinations.weights))
         if (placed + self.suppressed != self.combinations.weights).any() or (self.suppressed < 0).any():
             raise ValueError("every row has one place in a ring or is suppressed")
-        if self.starts[0] != 0 or self.starts[-1] != len(self.order) or (np.diff(self.starts) < self.width).any():
-            raise ValueError(f"rings have at least {self.width} rows, and each row is in one")
+        if self.starts[0] != 0 or self.starts[-1] != len(self.order) or (np.diff(self.starts) < self.widths).any():
+            raise ValueError("rings have at least as many rows as their slots cover, and each row is in one")
 
     @property
     def tuples(self) -> Ints:
@@ -146,7 +148,7 @@ def rings_by_quasi_identifiers(
         starts = room[: found + 1]
     combined = combinations(census, [])
     gone = combined.weights - np.bincount(tuples, minlength=len(combined.weights))
-    return Rings(combined, tuples, starts, k, gone)
+    return Rings(combined, tuples, starts, k, np.full(len(starts) - 1, k), gone)
 
 
 def _check(k: int, max_ring: int | None) -> None:
@@ -254,9 +256,9 @@ def cover_slots(census: Census, rings: Rings, representation: Representation | S
     tuples = rings.tuples
     fresh = np.empty(len(tuples), np.bool_)
     none = np.empty(0, np.int64)
-    entries = slot_tuples(tuples, rings.starts, rings.width, fresh, none, none.astype(np.int32))
+    entries = slot_tuples(tuples, rings.starts, rings.widths, fresh, none, none.astype(np.int32))
     slots, covered = np.empty(entries, np.int64), np.empty(entries, np.int32)
-    slot_tuples(tuples, rings.starts, rings.width, fresh, slots, covered)
+    slot_tuples(tuples, rings.starts, rings.widths, fresh, slots, covered)
     stretch = np.cumsum(fresh) - 1
     count, asked = int(fresh.sum()), by_attribute(census, representation)
     shown = [
@@ -272,7 +274,9 @@ def cover_slots(census: Census, rings: Rings, representation: Representation | S
     )
 
 
-def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str], spec: str) -> RingPlan:
+def ring_plan(
+    census: Census, rings: Rings, slots: Slots, complete: Sequence[str], spec: str, *, draw: Draw = "walks"
+) -> RingPlan:
     """Return the plan that publishes the slots of rings as they are shown. Who carries which is not decided yet."""
     combined = rings.combinations
     watched = [census.sensitive[a] for a in combined.attributes]
@@ -285,9 +289,11 @@ def ring_plan(census: Census, rings: Rings, slots: Slots, complete: Sequence[str
         slots=runs_of(slots.kind),
         rings=pa.array(np.diff(rings.starts), pa.int64()),
         width=rings.width,
+        widths=runs_of(rings.widths),
         suppressed_rows=int(rings.suppressed.sum()),
         complete=tuple(complete),
         spec=spec,
+        draw=draw,
     )
 
 
@@ -305,14 +311,14 @@ def terrain_of(census: Census, representation: Representation | Sequence[Represe
     lines = [a for a in range(len(shown)) if a not in (*sets, *trees)]
     sizes = [census.quasi[a].occurring for a in sets]
     steps = [shares[a] / max(1, _most(census.quasi[a], metric)) for a in sets]
-    places = [shares[a] * _line(census.quasi[a], metric) for a in lines]
+    places = [shares[a] * line_of(census.quasi[a], metric) for a in lines]
     orders = [np.argsort(part, kind="stable") for part in places]
     numbers = [part[order] for part, order in zip(places, orders, strict=True)]
     numbers += [shares[a] * node_losses(census.quasi[a], metric) for a in trees]
     ends: list[npt.NDArray[np.integer]] = []
     ends += [np.argsort(order)[census.codes[:, a]] for a, order in zip(lines, orders, strict=True)]
     ends += [census.codes[:, a] for a in trees]
-    values = [_occurring_ranks(census.quasi[a])[census.codes[:, a]] for a in sets]
+    values = [occurring_ranks(census.quasi[a])[census.codes[:, a]] for a in sets]
     hierarchies = [census.quasi[a].hierarchy for a in trees]
     before = np.zeros(sum(map(len, places)), np.int32)  # trees stand behind lines in `numbers`, and so here
     tuples = len(census.weights)
@@ -339,12 +345,12 @@ def _most(quasi: Quasi, metric: Kept) -> int:
     return quasi.occurring - 1 if metric == "gcp" else quasi.hierarchy.leaves - 1
 
 
-def _line(quasi: Quasi, metric: Kept) -> Floats:
+def line_of(quasi: Quasi, metric: Kept) -> Floats:
     """Return the place of each leaf on a line, so that what lies between two is what a range of them loses."""
-    return _occurring_ranks(quasi) / max(1, quasi.occurring - 1) if metric == "gcp" else places_of(quasi)
+    return occurring_ranks(quasi) / max(1, quasi.occurring - 1) if metric == "gcp" else places_of(quasi)
 
 
-def _occurring_ranks(quasi: Quasi) -> Longs:
+def occurring_ranks(quasi: Quasi) -> Longs:
     """Return the place of each leaf among those that occur, in the attribute's order."""
     by_rank = np.argsort(quasi.ranks, kind="stable")
     places = np.empty(len(by_rank), np.int64)

@@ -10,7 +10,8 @@ from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.grouped import groups_decision, shown_as
 from ringfence.search.groups.ring import Rings, cover_slots, ring_plan, rings_by_quasi_identifiers
-from ringfence.search.groups.ring_diversity import ring_width, rings_as_printed, rings_of_different_values
+from ringfence.search.groups.ring_diversity import ring_width, rings_of_different_values
+from ringfence.search.groups.ring_printed import rings_as_printed
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
 from ringfence.spec.tables import Diversity
@@ -31,7 +32,7 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
             groups=_groups_under(census, spec, watch),
             order=method.order,
             max_ring=method.max_ring,
-            cut=not method.homogeneous or method.parted == "whole",
+            cut=not (method.uncut or (method.homogeneous and method.parted != "whole")),
             representation=shown_as(census, spec),
             metric="glm" if method.minimized == "glm" else "gcp",
             limit=limit,
@@ -42,7 +43,8 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
     metrics = measure_groups(census, spec, slots.sizes, slots.shown)
     for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
         del metrics[name]
-    plan = ring_plan(census, rings, slots, complete_columns(census, spec), self_contained(spec).dumps())
+    written = self_contained(spec).dumps()
+    plan = ring_plan(census, rings, slots, complete_columns(census, spec), written, draw=method.draw)
     return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics)
 
 
@@ -79,7 +81,14 @@ def _diverse_rings(census: Census, spec: Spec, asked: Diversity, limit: int) -> 
         return rings_as_printed(census, attribute, l=l, limit=limit, stream=stream)
     width = ring_width(spec.privacy.k, l)
     return rings_of_different_values(
-        census, attribute, width=width, order=spec.method.order, limit=limit, stream=stream
+        census,
+        attribute,
+        width=width,
+        order=spec.method.order,
+        representation=shown_as(census, spec),
+        metric="glm" if spec.method.minimized == "glm" else "gcp",
+        limit=limit,
+        stream=stream,
     )
 
 
