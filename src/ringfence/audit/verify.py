@@ -122,15 +122,7 @@ def verify(
         return _verdict(evidence, released, spec, risk=None)
     evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
     evidence.add(zero_findings(engine, rows, total))
-    if not has_rings(spec):
-        for judgement in judge(released, spec):
-            evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
-        evidence.notes += gap_notes(released, spec.k) if quasi else []
-        evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and quasi else []
-    elif original is None:
-        evidence.unjudged.append("k of a ring, which needs the original: who could be who is seen only beside it")
-    evidence.notes += told_by_labels(spec)
-    evidence.add(loose_findings(released, spec))
+    _judge_labels(evidence, released, spec, has_original=original is not None)
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
     linked, matches = None, None
     if original is not None and quasi:
@@ -214,6 +206,19 @@ def _verdict(evidence: _Evidence, released: Released, spec: Spec, *, risk: Risk 
         risk,
         unjudged=tuple(evidence.unjudged),
     )
+
+
+def _judge_labels(evidence: _Evidence, released: Released, spec: Spec, *, has_original: bool) -> None:
+    """Judge classes, where there are any, and what labels tell."""
+    if not has_rings(spec):
+        for judgement in judge(released, spec):
+            evidence.add([judgement.finding(released)], {judgement.key: judgement.measured})
+        evidence.notes += gap_notes(released, spec.k) if spec.of_role("quasi") else []
+        evidence.notes += [ASKS_NOTHING] if spec.privacy.k == 1 and spec.of_role("quasi") else []
+    elif not has_original:
+        evidence.unjudged.append("k of a ring, which needs the original: who could be who is seen only beside it")
+    evidence.notes += told_by_labels(spec)
+    evidence.add(loose_findings(released, spec))
 
 
 def _judge_original(

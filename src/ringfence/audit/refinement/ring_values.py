@@ -241,7 +241,7 @@ def common_tuples(solutions: Ints, counts: Longs, n: int, certain: Ints) -> int:
             solutions[a, 0, :n] = np.where(solutions[a, i, :n] == solutions[a, 0, :n], solutions[a, 0, :n], OTHER)
         counts[a] = 1
     kept = 0
-    for number in range(counts.prod()):
+    for number in range(int(counts.prod())):
         rest = number
         for a in range(attributes):
             rows[:, a] = solutions[a, rest % counts[a], :n]
