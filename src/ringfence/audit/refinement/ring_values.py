@@ -245,7 +245,7 @@ def common_tuples(solutions: Ints, counts: Longs, n: int, certain: Ints) -> int:
         rest = number
         for a in range(attributes):
             rows[:, a] = solutions[a, rest % counts[a], :n]
-            rest //= counts[a]
+            rest = int(rest // counts[a])
         if number == 0:
             for p in range(n):
                 certain[kept] = rows[p]
