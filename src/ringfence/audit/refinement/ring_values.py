@@ -236,16 +236,17 @@ def common_tuples(solutions: Ints, counts: Longs, n: int, certain: Ints) -> int:
     """
     attributes, rows = len(counts), np.empty((n, len(counts)), np.int32)
     while counts.prod() > MOST_SOLUTIONS:
-        a = counts.argmax()
-        for i in range(1, counts[a]):
-            solutions[a, 0, :n] = np.where(solutions[a, i, :n] == solutions[a, 0, :n], solutions[a, 0, :n], OTHER)
-        counts[a] = 1
+        most = counts.argmax()
+        for i in range(1, counts[most]):
+            both = solutions[most, i, :n] == solutions[most, 0, :n]
+            solutions[most, 0, :n] = np.where(both, solutions[most, 0, :n], OTHER)
+        counts[most] = 1
     kept = 0
-    for number in range(int(counts.prod())):
+    for number in range(counts.prod()):
         rest = number
         for a in range(attributes):
             rows[:, a] = solutions[a, rest % counts[a], :n]
-            rest = int(rest // counts[a])
+            rest //= counts[a]
         if number == 0:
             for p in range(n):
                 certain[kept] = rows[p]
