@@ -239,8 +239,9 @@ def _from_data(name: str, paths: Sequence[Sequence[str]], missing: bool) -> Hier
 def text(value: Any) -> str:
     r"""Return a value as text files have it: a label looks the same whether its column is generalized or not.
 
-    Whole floats have no fraction, since missing values turn integers into floats. Times have no needless zeros, bytes
-    that are no letters are written in hexadecimals, and a duration is told in hours, minutes and seconds.
+    Whole floats have no fraction, since missing values turn integers into floats, as far as floats hold these. Times
+    have no needless zeros, bytes that are no letters are written in hexadecimals, and a duration is told in hours,
+    minutes and seconds.
 
     >>> text(3.0), text(dt.time(12, 30, 0, 500_000)), text(b"a\xff"), text(pa.MonthDayNano([0, 0, 5 * 10**9]))
     ('3', '12:30:00.5', 'a\\xFF', '00:00:05')
@@ -249,7 +250,7 @@ def text(value: Any) -> str:
     match value:
         case bool():
             shown = shown.lower()
-        case float() if value.is_integer():
+        case float() if value.is_integer() and abs(value) < 2**53:
             shown = str(int(value))
         case bytes():
             shown = "".join(chr(c) if 32 <= c < 127 and chr(c) not in "'\"\\" else f"\\x{c:02X}" for c in value)

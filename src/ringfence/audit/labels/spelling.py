@@ -33,7 +33,7 @@ def plain(value: Any) -> str:
     shown = str(value)
     if isinstance(value, bool):
         shown = shown.lower()
-    elif isinstance(value, float) and value.is_integer():
+    elif isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         shown = str(int(value))
     elif isinstance(value, bytes):
         shown = re.sub(r"[^ -~]|['\"\\]", lambda found: f"\\x{ord(found[0]):02X}", value.decode("latin-1"))
