@@ -648,7 +648,7 @@ def test_a_boundary_outside_the_hierarchy_is_refused(boundary: Any, told: str) -
         (7.0, "7"),
         (-0.0, "0"),
         (0.5, "0.5"),
-        (1e22, "10000000000000000000000"),
+        (1e22, "1e+22"),
         (True, "true"),
         (False, "false"),
         (dt.date(2024, 3, 31), "2024-03-31"),
