@@ -48,5 +48,5 @@ def test_what_cannot_be_refined_is_refused() -> None:
         method={"name": "ring"},
     )
     table = RELEASE.append_column("ill", pa.array(["flu", "gout", "cold"]))
-    with pytest.raises(DataError, match="of rings those without"):
+    with pytest.raises(DataError, match="of rings those that are cut"):
         rf.audit(table, spec, ORIGINAL.append_column("ill", table["ill"]), attacks="refinement")

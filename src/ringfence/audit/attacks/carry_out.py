@@ -34,7 +34,7 @@ NAMES = ("linkage", "homogeneity", "background", "minimality", "corruption", "it
 NEEDED = {
     "items": "an attribute of role items",
     "intersection": "the original and the other release",
-    REFINEMENT: "quasi-identifiers, and of rings those without privacy.l, whose windows are drawn",
+    REFINEMENT: "quasi-identifiers, and of rings those that are cut and without privacy.l",
 }
 
 NOTHING = {
@@ -50,11 +50,12 @@ NOTHING = {
 def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other: bool) -> list[str]:
     """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
     beside = has_original and bool(spec.of_role("quasi"))
+    plain_rings = spec.privacy.l is None and not spec.method.uncut  # of k to 2 k - 1 rows, in windows of k
     possible = {
         **dict.fromkeys(NAMES, beside),
         "items": spec.items is not None,
         "intersection": beside and has_other,
-        REFINEMENT: bool(spec.of_role("quasi")) and (not has_rings(spec) or spec.privacy.l is None),
+        REFINEMENT: bool(spec.of_role("quasi")) and (not has_rings(spec) or plain_rings),
     }
     if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
         possible = {name: name in ("homogeneity", "corruption") for name in NAMES}
