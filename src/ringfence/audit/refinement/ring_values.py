@@ -17,9 +17,9 @@ OTHER = -1
 """A value that is not determined, or that no label has to have."""
 MOST_VALUES = 48
 """With more values to choose from for one row, an attribute is left open."""
-MOST_SOLUTIONS = 24
+MOST_SOLUTIONS = 60
 """How many solutions of an attribute, and how many combinations of those of all, are told apart."""
-MOST_TRIALS = 500
+MOST_TRIALS = 2000
 """How many values are tried for the rows of one ring in one attribute before it is left open."""
 
 
@@ -237,9 +237,9 @@ def common_tuples(solutions: Ints, counts: Longs, n: int, certain: Ints) -> int:
     attributes, rows = len(counts), np.empty((n, len(counts)), np.int32)
     while counts.prod() > MOST_SOLUTIONS:
         most = counts.argmax()
+        merged = solutions[most, 0, :n]
         for i in range(1, counts[most]):
-            both = solutions[most, i, :n] == solutions[most, 0, :n]
-            solutions[most, 0, :n] = np.where(both, solutions[most, 0, :n], OTHER)
+            merged[:] = np.where(solutions[most, i, :n] == merged, merged, OTHER)
         counts[most] = 1
     kept = 0
     for number in range(counts.prod()):

@@ -39,7 +39,7 @@ Tuple: TypeAlias = tuple[int, ...]
 
 STEPS = 400_000
 """How many slots are tried from one before its search is stopped."""
-BUDGET = 800_000_000
+BUDGET = 600_000_000
 """How many are tried in all."""
 MOST_RINGS = 60
 """How many rings may hold a slot before its search is stopped."""

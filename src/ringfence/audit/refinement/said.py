@@ -76,9 +76,11 @@ def read_sayings(
     if that is not known, and None of labels that are no nodes. A missing value is under the `root`, if there is one in
     the data: where no label names it, it may be behind the root all the same.
 
-    >>> said = read_sayings(["[20, 30]", "{20, 40}", "40"], place=int, shown="set")
-    >>> said.values, [(each.values, each.low, each.high) for each in said.said]
-    (('20', '30', '40', None), [((0, 2), 0, 2), ((0, 4), 0, -1), ((4,), 0, -1)])
+    >>> said = read_sayings(["[20, 30]", "{20, 40}"], place=int, shown="set")
+    >>> said.values
+    ('20', '30', '40', None)
+    >>> said.said
+    (Said(values=(0, 2), low=0, high=2), Said(values=(0, 4), low=0, high=-1))
     """
     named = [_named(label, leaves) for label in labels]
     known: list[str | None] = [*sorted({value for part in named for value in part if value is not None}, key=place)]
