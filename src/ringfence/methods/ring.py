@@ -52,7 +52,7 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
 
 RING = Method(
     name="ring",
-    line="each row under a value of its own that covers k rows; which of k it carries is drawn at random",
+    line="each row under a value of its own that covers k rows, drawn from k; quasi-identifiers are not hidden",
     way=GROUPS,
     promises=("k", "l"),
     options=(
