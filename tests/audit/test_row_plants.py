@@ -14,6 +14,7 @@ import pytest
 
 import ringfence as rf
 from ringfence import api
+from ringfence.errors import DataError
 from ringfence.release.job import AuditFailed
 from ringfence.rows import same_value, sources, steps
 from ringfence.rows.duckdb import DuckDB
@@ -296,3 +297,29 @@ def test_rows_that_may_not_be_masked_are_dropped_beside_a_class_of_stars() -> No
     release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy=promise, method=method))
     assert release.table["tree"].to_pylist() == ["*", "*"]
     assert set(release.table["ill"].to_pylist()) == {"flu", "gout"}
+
+
+def test_text_that_looks_like_moments_in_another_spelling_is_text(tmp_path: Path) -> None:
+    """Of a text file, nobody said that these are dates: their groups are those of words."""
+    source = tmp_path / "seen.csv"
+    source.write_text("seen\n" + "2024-01-01\n2024-01-01 12:00:00.500000\n" * 2)
+    attributes = {"seen": {"role": "quasi", "hierarchy": {"fanout": 2}}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 3}, method={"name": "levels", "levels": {"seen": 1}})
+    release = rf.anonymize(source, spec)
+    written = release.save(tmp_path / "out", "parquet", report=False)
+    assert rf.audit(written, spec).ok
+    assert rf.audit(written, spec, source).ok
+
+
+def test_values_that_look_like_groups_are_refused_before_they_are_published() -> None:
+    attributes = {"x": {"role": "quasi", "hierarchy": {"fanout": 2}}}
+    with pytest.raises(DataError, match=r"values in square brackets.*\[a\.\.b\]"):
+        rf.anonymize(pa.table({"x": ["[a..b]", "ash"] * 2}), rf.Spec(attributes=attributes, privacy={"k": 2}))
+
+
+def test_large_floats_in_buckets_are_told_as_text_files_have_them(tmp_path: Path) -> None:
+    table = pa.table({"x": ["a", "a", "b", "b"], "pay": [1e20, 2.0, 1.5, 7.0]})
+    attributes = {"x": {"role": "quasi"}, "pay": {"role": "sensitive"}}
+    spec = rf.Spec(attributes=attributes, privacy={"l": 2}, method={"name": "anatomy"})
+    written = rf.anonymize(table, spec).save(tmp_path, "csv", report=False)
+    assert rf.audit(written, spec, table).ok
