@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -323,3 +324,11 @@ def test_large_floats_in_buckets_are_told_as_text_files_have_them(tmp_path: Path
     spec = rf.Spec(attributes=attributes, privacy={"l": 2}, method={"name": "anatomy"})
     written = rf.anonymize(table, spec).save(tmp_path, "csv", report=False)
     assert rf.audit(written, spec, table).ok
+
+
+def test_moments_that_are_published_as_they_are_need_no_other_spelling(tmp_path: Path) -> None:
+    """A column of moments, written as it is: midnight has its clock there, and is a moment all the same."""
+    seen = [datetime(2024, 1, 1), datetime(2024, 1, 1, 12)] * 2
+    attributes = {"seen": {"role": "quasi", "order": "numeric", "hierarchy": "flat"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": "levels", "levels": {"seen": 0}})
+    assert rf.audit(rf.anonymize(pa.table({"seen": seen}), spec).save(tmp_path, "csv", report=False), spec).ok

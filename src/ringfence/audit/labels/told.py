@@ -2,14 +2,14 @@
 
 A table whose columns are days and moments needs no word about it. Of its release there are labels left, which are text:
 where all of them are dates in their one spelling, ranges and sets of these, that is what they are if there is a range
-among them, or if they are to be on a line, which words are not.
+among them; and in any spelling, if they are to be on a line, which words are not.
 """
 
 from collections.abc import Iterable, Sequence
 
 import ibis
 
-from ringfence.audit.labels.moments import is_moment
+from ringfence.audit.labels.moments import as_moment, is_moment
 from ringfence.audit.labels.spelling import ROOT, as_set, ends_of
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
@@ -38,7 +38,8 @@ def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
         ends = ends_of(label)
         ranges += ends is not None
         values = ends or as_set(label) or (label,)
-        if any(value is not None and not is_moment(value) for value in values):
+        told = [value for value in values if value is not None]
+        if any(as_moment(value) is None if on_a_line else not is_moment(value) for value in told):
             return False
         dates += 1
     return ranges > 0 or (on_a_line and dates > 0)
