@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
-from ringfence.spec.tables import FileHierarchy, PathsHierarchy, TreeHierarchy
 from ringfence.values.builders import Domain, read_domain
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
@@ -278,11 +277,13 @@ def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:
 def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:
     domain, leaves, raw = column
     attribute = spec.attributes[name]
-    loose, states = spec.is_loose(name), isinstance(attribute.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy)
-    on_grid = loose and spec.shown_as(name) == "range" and attribute.grid is not None
+    loose = spec.is_loose(name)
+    grid = Grid.of(attribute.grid) if loose and spec.shown_as(name) == "range" and attribute.grid is not None else None
+    if grid is not None:
+        grid.refuse_too_fine(name, domain.keys)
     return Quasi(
         name=name,
-        hierarchy=domain.hierarchy.loosened() if loose and states else domain.hierarchy,
+        hierarchy=domain.hierarchy.loosened() if loose else domain.hierarchy,
         keys=domain.keys,
         raw=raw,
         raw_leaves=domain.leaves,
@@ -290,7 +291,7 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         ranks=domain.ranks if attribute.ordered else np.arange(domain.hierarchy.leaves, dtype=np.int32),
         numeric=attribute.measured,
         weight=float(attribute.weight),
-        grid=Grid.of(attribute.grid) if on_grid and attribute.grid is not None else None,
+        grid=grid,
     )
 
 

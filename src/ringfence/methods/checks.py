@@ -5,7 +5,7 @@ from ringfence.errors import SpecError, listed
 from ringfence.methods.base import named
 from ringfence.spec import Spec
 from ringfence.spec.item_checks import check_items
-from ringfence.spec.tables import MODELS, Attribute
+from ringfence.spec.tables import MODELS, Attribute, FanoutHierarchy
 
 JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
 """Promises that the audit judges and that no method makes."""
@@ -172,6 +172,8 @@ def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
         )
     if attribute.hierarchy is None:
         raise SpecError(f"{asked}, and has no hierarchy whose labels they could be; give it one")
+    if isinstance(attribute.hierarchy, FanoutHierarchy):
+        raise SpecError(f"{asked}, but the groups of a fan-out are named by values; give it another hierarchy")
     if attribute.boundary is not None:
         raise SpecError(
             f"{asked}, and has a boundary, within which labels may have to tell values; leave one of them out"

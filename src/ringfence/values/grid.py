@@ -1,9 +1,13 @@
 """Grids: points on the line of numbers, or of time, at which loose ranges end. The specification states them."""
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+from math import gcd, lcm
 
+from ringfence.errors import SpecError
 from ringfence.spec.tables import EXACT, DateHierarchy, DatePart, IntervalHierarchy, exact
 
 Key = Decimal | dt.date
@@ -42,6 +46,21 @@ class Grid:
             return self._number(key, ROUND_CEILING)
         before = _begin(key, self._months, 0)
         return before if _moment(before) == _moment(key) else _begin(key, self._months, 1)
+
+    def refuse_too_fine(self, name: str, keys: Sequence[Key | None]) -> None:
+        """Refuse a grid whose ranges would tell values: of numbers in steps of one, [20, 21] is 20 and 21.
+
+        With points at least two steps apart, either end of a range may be a value or not.
+        """
+        numbers = [Fraction(key) for key in keys if isinstance(key, Decimal)]
+        if len(numbers) > 1 and isinstance(self.width, Decimal):
+            scale = lcm(*(number.denominator for number in numbers))
+            step = Fraction(gcd(*(int((number - numbers[0]) * scale) for number in numbers)), scale)
+            if self.width < 2 * step:
+                raise SpecError(
+                    f"attributes.{name} is to have loose labels on a grid of {self.width}, but its values are in steps"
+                    f" of {float(step):g}, and ranges would tell them; the first width must be twice that or more"
+                )
 
     @property
     def _months(self) -> int:

@@ -85,6 +85,30 @@ def test_points_of_grids(width: Any, key: Any, below: Any, above: Any) -> None:
     assert (Grid(width).below(key), Grid(width).above(key)) == (below, above)
 
 
+@pytest.mark.parametrize("width", [2, 3, 5])
+def test_no_value_is_certain_under_a_range_of_the_grid(width: int) -> None:
+    """All groups of three numbers up to ten: what all under one range have in common is nothing."""
+    groups: dict[tuple[Any, Any], list[set[int]]] = {}
+    grid = Grid(Decimal(width))
+    for values in combinations_with_replacement(range(11), 3):
+        if len({*values}) > 1:
+            ends = grid.below(Decimal(values[0])), grid.above(Decimal(values[-1]))
+            groups.setdefault(ends, []).append({*values})
+    whole = {ends: fitting for ends, fitting in groups.items() if ends[1] <= 10}
+    assert whole
+    assert not any(set.intersection(*fitting) for fitting in whole.values())
+
+
+def test_intervals_of_two_values_are_not_shown() -> None:
+    """Two numbers in an interval that has room for two are both there: the next interval above is shown."""
+    attributes = {**ATTRIBUTES, "age": {"role": "quasi", "hierarchy": {"intervals": [2, 6, 12]}}}
+    method = {"name": "local", "labels": "loose", "representation": "hierarchy"}
+    shown = rf.anonymize(people(), rf.Spec(attributes=attributes, privacy={"k": 3}, method=method)).table
+    ends = [label[1:-1].split(", ") for label in shown["age"].to_pylist() if label is not None and label[0] == "["]
+    assert ends
+    assert all(int(high) - int(low) > 2 for low, high in ends)
+
+
 @st.composite
 def trees(draw: st.DrawFn, depth: int = 3) -> dict[str, Any]:
     """Trees of a few values, told by their way down."""
@@ -158,6 +182,8 @@ def test_a_run_with_groups_of_two_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         ({"town": {**ATTRIBUTES["town"], "representation": "set"}}, "lists values"),
         ({"town": {**ATTRIBUTES["town"], "boundary": ["Norway"]}}, "has a boundary"),
         ({"age": {"role": "quasi", "order": "numeric", "hierarchy": "flat", "representation": "range"}}, "which grid"),
+        ({"age": {"role": "quasi", "hierarchy": {"intervals": [1, 2]}}}, "values are in steps of 1"),
+        ({"town": {"role": "quasi", "hierarchy": {"fanout": 3}}}, "named by values"),
     ],
 )
 def test_what_cannot_be_loose_is_refused(changed: dict[str, Any], message: str) -> None:
