@@ -20,7 +20,16 @@ from ringfence.cli import app
 from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.methods.catalogue import catalogue
 from ringfence.samples import write_people
-from ringfence.spec.tables import HIERARCHY_KINDS, Attribute, Data, FrontierTable, MethodTable, Privacy, SpecTable
+from ringfence.spec.tables import (
+    HIERARCHY_KINDS,
+    Attribute,
+    Data,
+    FrontierTable,
+    MethodTable,
+    Privacy,
+    Purpose,
+    SpecTable,
+)
 from tests.written_pages import DOCS, PAGES, commands, plan_kinds
 
 ROOT = DOCS.parent
@@ -31,6 +40,7 @@ TABLES: dict[str, type[SpecTable]] = {
     "attributes.NAME": Attribute,
     "privacy": Privacy,
     "method": MethodTable,
+    "purpose": Purpose,
     "frontier": FrontierTable,
 }
 
