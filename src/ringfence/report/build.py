@@ -57,7 +57,7 @@ def build_report(
     attacks = attack_section(verdict)
     subject = Subject(census, decision, verdict, spec, incomplete, baskets, attacks)
     page = PAGES.get(decision.plan.kind, _rows)(subject)
-    return Report(page.html, {**page.charts, **({} if attacks is None else attacks.charts)})
+    return Report(str(page.html), {**page.charts, **({} if attacks is None else attacks.charts)})
 
 
 def _rows(subject: Subject) -> Section:
