@@ -21,7 +21,16 @@ from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.methods.catalogue import catalogue
 from ringfence.samples import write_people
 from ringfence.search.decision import Plan
-from ringfence.spec.tables import HIERARCHY_KINDS, Attribute, Data, FrontierTable, MethodTable, Privacy, SpecTable
+from ringfence.spec.tables import (
+    HIERARCHY_KINDS,
+    Attribute,
+    Data,
+    FrontierTable,
+    MethodTable,
+    Privacy,
+    Purpose,
+    SpecTable,
+)
 from tests.written_pages import DOCS, PAGES, commands
 
 ROOT = DOCS.parent
@@ -32,6 +41,7 @@ TABLES: dict[str, type[SpecTable]] = {
     "attributes.NAME": Attribute,
     "privacy": Privacy,
     "method": MethodTable,
+    "purpose": Purpose,
     "frontier": FrontierTable,
 }
 

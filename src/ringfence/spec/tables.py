@@ -1,5 +1,5 @@
 """The tables of a specification, each checked on its own: data, attributes with their hierarchies, privacy, method,
-frontier.
+purpose, frontier.
 
 `Spec` puts them together and checks them against each other.
 """
@@ -671,6 +671,31 @@ class MethodTable(SpecTable):
             raise PydanticCustomError(
                 "levels", "the key 'levels' belongs to name = 'levels', which cannot do without it"
             )
+        return self
+
+
+MOST_COUNTED_TOGETHER = 3
+"""Attributes of a table that users are said to make: with more, nearly every row has a cell of its own."""
+
+
+class Purpose(SpecTable):
+    """What the release is for: what it is judged by in reports, and where methods are compared."""
+
+    counts: Annotated[list[list[str]], Field(min_length=1)] | None = None
+    predict: Annotated[list[str], Field(min_length=1)] | None = None
+    describe: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _tables_of_few(self) -> Self:
+        for names in self.counts or []:
+            if not 1 <= len({*names}) == len(names) <= MOST_COUNTED_TOGETHER:
+                raise PydanticCustomError(
+                    "counts",
+                    "'counts' has {names}; allowed: lists of one to three different attributes",
+                    {"names": repr(names)},
+                )
+        if self.predict is not None and len({*self.predict}) < len(self.predict):
+            raise PydanticCustomError("predict", "'predict' names an attribute twice")
         return self
 
 
