@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.declared import BASKETS
-from ringfence.errors import DataError, some_rows
+from ringfence.errors import DataError, first_in, some_rows
 from ringfence.release.diary import Diary
 from ringfence.spec import Spec
 
@@ -60,7 +60,7 @@ def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
         nobodys, first = engine.missing(rows, entity)
         if nobodys:
             raise DataError(
-                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}, first in row {first:,}: whose are"
+                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}{first_in(first)}: whose are"
                 " they? Say so, or set data.missing = 'suppress' to leave such rows out"
             )
     return engine.count(rows, counted_columns(spec))

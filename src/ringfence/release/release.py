@@ -88,9 +88,9 @@ class Release:
         in another order than in `table`.
         """
         from ringfence.plans.typed import typed_rows
-        from ringfence.rows.duckdb import DuckDB
+        from ringfence.rows.engines import engine_for
 
-        with DuckDB(self.spec.data) as engine:
+        with engine_for(self.spec.data) as engine:
             rows = engine.open(self.table, self.spec.data, as_it_stands=True)
             typed = typed_rows(engine, rows, self.spec)
             return engine.fetch(rows if typed is None else typed)
@@ -124,12 +124,12 @@ class Release:
         """
         from ringfence.release.folder import new_version
         from ringfence.release.publish import FORMATS, publish
-        from ringfence.rows.duckdb import DuckDB
+        from ringfence.rows.engines import engine_for
 
         file_format = file_format or usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with new_version(Path(folder)) as version, DuckDB(self.spec.data, scratch=version.scratch) as engine:
+        with new_version(Path(folder)) as version, engine_for(self.spec.data, scratch=version.scratch) as engine:
 
             def opened(table: Any) -> Any:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
