@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ringfence.kernels.recode import block_graphs, two_attribute_boxes
 from ringfence.kernels.recode import two_attributes as kernels
-from ringfence.kernels.recode.block_graphs import BlockList
+from ringfence.kernels.recode.block_graphs import Blocks
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto, eliminate_two, proof
 from ringfence.search.recode.boxes import Boxes
@@ -39,14 +39,14 @@ def partitions(size: int, *, sets: bool) -> Iterator[Parts]:
             yield tuple(tuple(v for v in range(size) if blocks[v] == b) for b in range(max(blocks) + 1))
 
 
-def members_of(blocks: BlockList, block: int) -> tuple[int, ...]:
+def members_of(blocks: Blocks, block: int) -> tuple[int, ...]:
     """The values of a block."""
     if blocks.in_runs:
         return tuple(range(*blocks.ends[block].tolist()))
     return tuple(v for v in range(64) if int(blocks.masks[block]) >> v & 1)
 
 
-def places_of(blocks: BlockList) -> dict[tuple[int, ...], int]:
+def places_of(blocks: Blocks) -> dict[tuple[int, ...], int]:
     """The number of each block."""
     return {members_of(blocks, b): b for b in range(len(blocks.parts))}
 
@@ -65,10 +65,10 @@ def numbers(data: st.DataObject, low: int, high: int, *shape: int) -> Any:
     return np.array(data.draw(st.lists(st.integers(low, high), min_size=size, max_size=size)), float).reshape(shape)
 
 
-def drawn_blocks(data: st.DataObject, most: int, *, some: bool) -> BlockList:
+def drawn_blocks(data: st.DataObject, most: int, *, some: bool) -> Blocks:
     """All blocks of a few values, or some of them."""
     size = data.draw(st.integers(1, most))
-    blocks = BlockList.sets(size) if data.draw(st.booleans()) else BlockList.runs(size)
+    blocks = Blocks.sets(size) if data.draw(st.booleans()) else Blocks.runs(size)
     return blocks.only(numbers(data, 0, 3, len(blocks.parts)) > 0) if some else blocks
 
 
@@ -169,7 +169,7 @@ def test_partitions_into_some_blocks_are_the_cheapest_of_all(data: st.DataObject
 
 @given(data=st.data())
 def test_values_are_taken_in_with_every_box_and_without(data: st.DataObject) -> None:
-    outer, inner = BlockList.sets(data.draw(st.integers(1, 4))), BlockList.sets(data.draw(st.integers(1, 4)))
+    outer, inner = Blocks.sets(data.draw(st.integers(1, 4))), Blocks.sets(data.draw(st.integers(1, 4)))
     live = numbers(data, 0, 2, len(inner.parts), len(outer.parts)) > 0
     lead = Lead(outer, inner, live, np.zeros((5, 10))).without(~live)
     boxes = live_boxes(lead)
@@ -202,7 +202,7 @@ def test_boxes_that_are_in_no_recoding_go_and_the_others_stay(data: st.DataObjec
 @given(data=st.data(), size=st.integers(1, 6), sets=st.booleans())
 def test_the_sum_over_a_block_is_that_of_its_two_parts(data: st.DataObject, size: int, sets: bool) -> None:
     values = numbers(data, -9, 9, size, 2)
-    blocks = BlockList.sets(size) if sets else BlockList.runs(size)
+    blocks = Blocks.sets(size) if sets else Blocks.runs(size)
     sums = block_graphs.partial_sums(values, not sets)
     for block, (one, two) in enumerate(blocks.parts.tolist()):
         assert np.array_equal(sums[one] + sums[two], values[list(members_of(blocks, block))].sum(axis=0))

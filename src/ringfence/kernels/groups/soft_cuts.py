@@ -38,7 +38,7 @@ NEED = 2.0
 """A cut is tried if by rough estimate it is refused with e^-NEED or less."""
 
 
-class CutGround(NamedTuple):
+class Ground(NamedTuple):
     """Where rows lie, and what several rows lose that are published together.
 
     `ranks[r, a]` is the place of row r's value among those of attribute a. Every value beyond the first loses
@@ -80,7 +80,7 @@ def width_at(price: int) -> int:
 
 @njit(cache=True, nogil=True)
 def cut_softly(
-    ground: CutGround, values: Ints, bounds: Longs, width: int, need: float, stream: Stream, rows: Longs, widths: Longs
+    ground: Ground, values: Ints, bounds: Longs, width: int, need: float, stream: Stream, rows: Longs, widths: Longs
 ) -> None:
     """Part the rows of each group, `bounds[g]` to `bounds[g + 1]` - 1, as far as both parts can be dealt out.
 
@@ -117,7 +117,7 @@ def cut_softly(
 
 
 @njit(cache=True, nogil=True)
-def _room_for(ground: CutGround, values: Ints) -> tuple[_Seen, _Desk]:
+def _room_for(ground: Ground, values: Ints) -> tuple[_Seen, _Desk]:
     rows, attributes = ground.ranks.shape
     ranks, sensitive = int(ground.ranks.max()) + 1, int(values.max()) + 1
     seen = _Seen(
@@ -139,7 +139,7 @@ def _room_for(ground: CutGround, values: Ints) -> tuple[_Seen, _Desk]:
 
 @njit(cache=True, nogil=True)
 def _cut(
-    ground: CutGround,
+    ground: Ground,
     values: Ints,
     group: Longs,
     price: int,
@@ -263,7 +263,7 @@ def _best(losses: Floats) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _look_around(ground: CutGround, group: Longs, width: int, seen: _Seen, desk: _Desk) -> None:
+def _look_around(ground: Ground, group: Longs, width: int, seen: _Seen, desk: _Desk) -> None:
     """Find for each attribute the cut between two values next to the middle, and what random rows then lose.
 
     `last[a]` is the last value of the first part, `size[a]` its rows, and `losses[a]` what all rows lose if both parts
@@ -305,7 +305,7 @@ def _look_around(ground: CutGround, group: Longs, width: int, seen: _Seen, desk:
 
 
 @njit(cache=True, nogil=True)
-def _loss(ground: CutGround, a: int, counts: Longs, which: Longs, n: int, width: int) -> float:
+def _loss(ground: Ground, a: int, counts: Longs, which: Longs, n: int, width: int) -> float:
     """Return what `width` random ones of n rows may be expected to lose in an attribute, published together."""
     total, before, previous = 0.0, 0, -1
     for value in which:

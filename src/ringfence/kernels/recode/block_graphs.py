@@ -14,7 +14,7 @@ from numba import njit
 from ringfence.arrays import Bools, Floats, Ints, Longs
 
 
-class BlockList(NamedTuple):
+class Blocks(NamedTuple):
     """Some blocks of the first `size` values of an attribute: runs by their `ends`, or sets by their `masks`.
 
     `ends[b]` are the first value of run b and the one after its last, `masks[b]` the values of set b as bits. Both are
@@ -27,13 +27,13 @@ class BlockList(NamedTuple):
     ends: Longs
 
     @classmethod
-    def runs(cls, size: int) -> "BlockList":
+    def runs(cls, size: int) -> "Blocks":
         """Return all runs."""
         ends = np.array([(start, end) for start in range(size) for end in range(start + 1, size + 1)])
         return cls(size, np.stack([ends[:, 1], size + 1 + ends[:, 0]], axis=1), np.zeros(0, np.int64), ends)
 
     @classmethod
-    def sets(cls, size: int, masks: Longs | None = None) -> "BlockList":
+    def sets(cls, size: int, masks: Longs | None = None) -> "Blocks":
         """Return some sets, in the order of `by_first_value`, or all."""
         if masks is None:
             masks = np.arange(1, 1 << size)
@@ -47,7 +47,7 @@ class BlockList(NamedTuple):
         """Whether they are runs."""
         return len(self.ends) > 0
 
-    def only(self, live: Bools) -> "BlockList":
+    def only(self, live: Bools) -> "Blocks":
         """Return some of them."""
         if self.in_runs:
             return self._replace(parts=self.parts[live], ends=self.ends[live])
@@ -119,7 +119,7 @@ def fill_partial_sums(values: Floats, width: int, in_runs: bool, sums: Floats) -
 
 
 @njit(cache=True, nogil=True)
-def graph_of(blocks: BlockList) -> BlockGraph:
+def graph_of(blocks: Blocks) -> BlockGraph:
     """Return the partitions into some blocks."""
     if len(blocks.ends) > 0:
         return _graph_of_runs(blocks)
@@ -157,7 +157,7 @@ def graph_of(blocks: BlockList) -> BlockGraph:
 
 
 @njit(cache=True, nogil=True)
-def _graph_of_runs(blocks: BlockList) -> BlockGraph:
+def _graph_of_runs(blocks: Blocks) -> BlockGraph:
     arcs, leaving = np.empty((len(blocks.ends), 3), np.int32), np.zeros(blocks.size + 2, np.int64)
     for b in range(len(blocks.ends)):
         arcs[b, 0], arcs[b, 1], arcs[b, 2] = blocks.ends[b, 0], blocks.ends[b, 1], b
@@ -208,14 +208,14 @@ def _values_in(mask: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _has(blocks: BlockList, block: int, value: int) -> bool:
+def _has(blocks: Blocks, block: int, value: int) -> bool:
     if len(blocks.ends) > 0:
         return bool(blocks.ends[block, 0] <= value < blocks.ends[block, 1])
     return bool(blocks.masks[block] >> value & 1)
 
 
 @njit(cache=True, nogil=True)
-def cheapest_partition(blocks: BlockList, graph: BlockGraph, costs: Floats, chosen: Longs, through: Floats) -> float:
+def cheapest_partition(blocks: Blocks, graph: BlockGraph, costs: Floats, chosen: Longs, through: Floats) -> float:
     """Return what the cheapest partition costs, `chosen[v]` being the block of value v in it, or -1 if there is none.
 
     `through[b]` becomes the cost of the cheapest partition that has block b.

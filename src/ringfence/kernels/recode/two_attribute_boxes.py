@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from ringfence.arrays import Bools, Floats, Longs
-from ringfence.kernels.recode.block_graphs import BlockList, fill_partial_sums, partial_sums, parts_among
+from ringfence.kernels.recode.block_graphs import Blocks, fill_partial_sums, partial_sums, parts_among
 
 MOST = 1e300
 """Costs from this on are taken as infinite: where nothing may be suppressed, a row that must be costs so much."""
@@ -32,8 +32,8 @@ def box_costs(
     covers: Floats,
     group: Longs,
     large: int,
-    outer: BlockList,
-    inner: BlockList,
+    outer: Blocks,
+    inner: Blocks,
     live: Bools,
     k: float,
     penalty: float,
@@ -97,7 +97,7 @@ def box_costs(
 
 
 @njit(cache=True, nogil=True)
-def _summed(rows: Floats, size: int, outer: BlockList) -> Floats:
+def _summed(rows: Floats, size: int, outer: Blocks) -> Floats:
     """Return partial sums over the outer values that are taken in, by inner value and class, and of the rest."""
     placed = np.empty((outer.size, (size + 1) * rows.shape[2]))
     for value in range(outer.size):

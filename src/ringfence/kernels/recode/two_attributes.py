@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from ringfence.arrays import Floats, Longs
-from ringfence.kernels.recode.block_graphs import BlockGraph, BlockList, cheapest_partition, graph_of, partial_sums
+from ringfence.kernels.recode.block_graphs import BlockGraph, Blocks, cheapest_partition, graph_of, partial_sums
 
 PATIENCE, CALMER, LEAST_PACE = 4, 0.7, 0.02
 """After so many rounds without gain, steps become shorter by this factor; below the last, it is not worth the while."""
@@ -32,7 +32,7 @@ def links_among(size: int, in_runs: bool) -> int:
 
 
 @njit(cache=True, nogil=True)
-def links_of(blocks: BlockList, block: int, links: Longs) -> int:
+def links_of(blocks: Blocks, block: int, links: Longs) -> int:
     """Find the links that a partition chooses with a block; return how many.
 
     A run chooses the joint before it. A set chooses its pairs of values: that of i and j > i is link j(j - 1)/2 + i.
@@ -51,7 +51,7 @@ def links_of(blocks: BlockList, block: int, links: Longs) -> int:
 
 
 @njit(cache=True, nogil=True)
-def priced(costs: Floats, outer: BlockList, inner: BlockList, prices: Floats, with_prices: Floats) -> None:
+def priced(costs: Floats, outer: Blocks, inner: Blocks, prices: Floats, with_prices: Floats) -> None:
     """Fill `with_prices` with what the boxes cost, and what their outer values pay for their links."""
     width, blocks = prices.shape[1], costs.shape[1]
     sums, price = partial_sums(prices, len(outer.ends) > 0), np.empty((width, blocks))
@@ -96,7 +96,7 @@ def costs_through(graph: BlockGraph, costs: Floats, after: Floats, through: Floa
 
 
 @njit(cache=True, nogil=True)
-def _choices(inner: BlockList, graph: BlockGraph, costs: Floats, after: Floats, chosen: Longs, choices: Floats) -> None:
+def _choices(inner: Blocks, graph: BlockGraph, costs: Floats, after: Floats, chosen: Longs, choices: Floats) -> None:
     """Fill `choices[v, link]` with 1 where the block that is chosen for outer value v chooses the link, else with 0."""
     links = np.empty(max(1, choices.shape[1]), np.int64)
     choices[:] = 0.0
@@ -142,8 +142,8 @@ def _disagreement(weights: Floats, choices: Floats, difference: Floats) -> float
 @njit(cache=True, nogil=True)
 def ascend(
     costs: Floats,
-    outer: BlockList,
-    inner: BlockList,
+    outer: Blocks,
+    inner: Blocks,
     weights: Floats,
     prices: Floats,
     target: float,

@@ -23,7 +23,7 @@ import numpy as np
 
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.census.census import Census
-from ringfence.kernels.recode.block_graphs import BlockList, by_first_value
+from ringfence.kernels.recode.block_graphs import Blocks, by_first_value
 from ringfence.kernels.recode.two_attribute_boxes import box_costs, least_of
 from ringfence.kernels.recode.two_attributes import ascend, links_among
 from ringfence.search.recode.boxes import Box
@@ -58,8 +58,8 @@ class Lead:
     `live[i, o]` says whether inner block i and outer block o may still be together in a recoding worth finding.
     """
 
-    outer: BlockList
-    inner: BlockList
+    outer: Blocks
+    inner: Blocks
     live: Bools
     prices: Floats
 
@@ -233,7 +233,7 @@ def state_of(space: Space, values: list[int], blocks: list[int]) -> Any:
     return (renumbered([block_of[value] for value in space.walk.branches[0].children]),)
 
 
-def _pairs(blocks: BlockList, size: int | None = None) -> Longs:
+def _pairs(blocks: Blocks, size: int | None = None) -> Longs:
     """Return the two values of each link, as `kernels.recode.two_attributes` numbers them."""
     size = blocks.size if size is None else size
     if blocks.in_runs:
@@ -241,12 +241,12 @@ def _pairs(blocks: BlockList, size: int | None = None) -> Longs:
     return np.array([(i, j) for j in range(size) for i in range(j)], np.int64).reshape(-1, 2)
 
 
-def _grown(sets: BlockList) -> tuple[BlockList, Longs]:
+def _grown(sets: Blocks) -> tuple[Blocks, Longs]:
     """Return sets with one more value: those without it, those with it, and the value by itself, and their order."""
     value = 1 << sets.size
     masks = np.concatenate([sets.masks, sets.masks | value, [value]])
     order = by_first_value(masks)
-    return BlockList.sets(sets.size + 1, masks[order]), order
+    return Blocks.sets(sets.size + 1, masks[order]), order
 
 
 def pairs_to_eliminate(census: Census, spaces: Sequence[Space], terms: Terms) -> list[tuple[int, int]]:
@@ -291,9 +291,9 @@ def can_be_nested(space: Space) -> bool:
     return rule_of(space) is RUNS or (rule_of(space) is SETS and space.quasi.occurring <= LARGEST_SET)
 
 
-def _first_blocks(space: Space) -> BlockList:
+def _first_blocks(space: Space) -> Blocks:
     """Return the blocks to begin with."""
-    return BlockList.runs(space.quasi.occurring) if rule_of(space) is RUNS else BlockList.sets(_first_values(space))
+    return Blocks.runs(space.quasi.occurring) if rule_of(space) is RUNS else Blocks.sets(_first_values(space))
 
 
 def _amount(space: Space) -> int:
