@@ -126,7 +126,7 @@ def total_information_loss(quasi: "Quasi", published: Covering) -> Floats:
 
 
 def use_loss(quasi: "Quasi", published: Covering) -> Floats:
-    """What a user of a cell loses who takes the d values that it covers to be equally likely: 1 - 1/d; width of numbers.
+    """What a reader loses who takes the d values that a cell covers to be equally likely: 1 - 1/d; of numbers, width.
 
     A row is a 1 at its own value and 0 at all others; 1/d at each of d is off by 1 - 1/d, the sum of squares. Unlike
     GLM, it costs most to mix two values, and little to add further ones: what must be mixed is gathered in few cells.
@@ -151,7 +151,7 @@ LEAST_SPREAD = 0.01
 
 
 def use_weight(quasi: "Quasi") -> float:
-    """Return what a loss of use counts: for numbers the weight given, else that over the root of the attribute's spread.
+    """Return what a loss of use counts: of numbers the weight given, else that over the root of the attribute's spread.
 
     The spread is 1 - Σ p², p the shares of its values: the chance that two rows differ. Its root is about how far a row
     is from the average one; an error counts in such units. That it is the root, and not the spread, was found by trying

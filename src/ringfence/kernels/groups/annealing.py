@@ -153,7 +153,7 @@ def _settled(people: PlacedRows, places: Places, asked: GroupNeeds, g: int) -> b
     if not asked.priced:
         return bool(places.losses[g] <= 0.0)
     t = people.tuples[places.members[g, 0]]
-    for m in range(1, places.sizes[g]):
+    for m in range(1, places.sizes[g]):  # noqa: SIM110
         if people.tuples[places.members[g, m]] != t:
             return False
     return True

@@ -91,7 +91,7 @@ def paid_for(prices: Floats, word: np.uint64) -> float:
 def mean_toll(tolls: Floats, first: int, last: int) -> float:
     """Return the mean price of the places of a line from one to another, both included; 0 where none has one."""
     held = tolls[last, 2] - tolls[first, 2] + 1
-    return (tolls[last, 1] - tolls[first, 1] + tolls[first, 0]) / held
+    return float((tolls[last, 1] - tolls[first, 1] + tolls[first, 0]) / held)
 
 
 @njit(cache=True, nogil=True)

@@ -16,7 +16,7 @@ from ringfence.kernels.groups import annealing as kernels
 from ringfence.kernels.groups.spans import Geometry
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import layout_of, space_of
-from ringfence.search.groups.line import Line, line_up, request
+from ringfence.search.groups.line import RowLine, line_up, request
 from ringfence.search.groups.orders import NEIGHBOURS, gray_order, improved_order, neighbours
 from ringfence.search.groups.prices import Prices
 from ringfence.search.progress import SearchResult, Watch
@@ -38,6 +38,7 @@ COLD = 0.05
 average."""
 
 HOT_WITH_PRICES = 1.2
+"""Prices need to move rows that lie well: the first changes are hotter."""
 
 SIZE_WEIGHT = 0.2
 """What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
@@ -59,6 +60,9 @@ def local(
     random, towards near ones, while ever fewer changes for the worse are accepted (`kernels.groups.annealing`). The
     best groups seen are returned. How long that takes is budgeted in changes, not in seconds: the same seed gives the
     same groups.
+
+    Where use is what counts (`asked.loss`), every value has a price, which rises while readers of the labels would
+    count it too often (`prices`). The answer loses a little more than it would without, and marginals come out right.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def with_itself(near: Ints, weights: Longs) -> Ints:
 class Annealer:
     """Rows in groups that may change: all but those of groups too large to be worth it."""
 
-    def __init__(self, line: Line, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
+    def __init__(self, line: RowLine, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
         asked = line.asked
         self._line, self._space, self._homes = line, space, homes
         self._usual = max(asked.k, int(asked.least.max(initial=1)))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringfence.arrays import Floats, Ints, Longs
-from ringfence.census.census import Census
+from ringfence.census.census import Census, Quasi
 from ringfence.census.groups import lowest_covering
 from ringfence.kernels.groups.annealing import Places
 from ringfence.kernels.groups.spans import Geometry
@@ -44,7 +44,7 @@ class Prices:
     """The prices of all values, for rows given by their tuples that lose `average` each at first."""
 
     def __init__(self, census: Census, layout: Layout, space: Geometry, tuples: Ints, average: float, k: int) -> None:
-        self._census, self._space = census, space
+        self._census, self._space, self.paid = census, space, space
         gentle = min(1.0, GENTLE_FROM / k)
         self._step, self._most = gentle * STEP * average, gentle * MOST * average
         self._priced: list[_Priced] = []
@@ -53,7 +53,7 @@ class Prices:
             self._add(a, "set", s, bits, tuples, min(MOST_BITS, census.quasi[a].occurring))
         for i, a in enumerate([*layout.lines, *layout.trees]):
             kind = "line" if i < len(layout.lines) else "tree"
-            if a not in layout.sets:
+            if a not in layout.sets and (kind == "tree" or _on_one_line(census.quasi[a])):
                 self._add(a, kind, i, space.ends[:, i].astype(np.int64), tuples, census.quasi[a].hierarchy.leaves)
 
     def _add(self, a: int, kind: str, place: int, values: Longs, tuples: Ints, count: int) -> None:
@@ -123,7 +123,13 @@ class Prices:
                 tree = self._census.quasi[part.attribute].hierarchy
                 sums = np.concatenate([[0.0], np.cumsum(part.prices)])
                 numbers[base : base + len(tree.stop)] += (sums[tree.stop] - sums[tree.first]) / (tree.stop - tree.first)
-        return space._replace(prices=prices.reshape(-1, WORD), numbers=numbers, tolls=tolls)
+        self.paid = space._replace(prices=prices.reshape(-1, WORD), numbers=numbers, tolls=tolls)
+        return self.paid
+
+
+def _on_one_line(quasi: Quasi) -> bool:
+    """Whether all values can be published together: else those between two of a line need not be under their label."""
+    return len(np.unique(quasi.hierarchy.ceilings[quasi.rows > 0])) == 1
 
 
 def _unpacked(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint8]:
