@@ -39,7 +39,7 @@ class Kinds(NamedTuple):
     order: Longs
 
 
-class Rings(NamedTuple):
+class FoundRings(NamedTuple):
     """Closed rings: `seed[i]`, the place of the slot it was found from, its `size[i]`, the kind of each window, and the
     tuples that it certainly has in this order, filled up with OTHER."""
 
@@ -135,7 +135,7 @@ def _next(
 @njit(cache=True, nogil=True)
 def search(  # noqa: PLR0912, PLR0915  what it keeps between seeds would be more to hand over
     labels: Labels, kinds: Kinds, seeds: Longs, k: int, longest: int, steps: int, most: int, budget: int
-) -> tuple[Longs, Rings, int]:
+) -> tuple[Longs, FoundRings, int]:
     """Return for each seed, a kind of slots, what came of it, and the rings that its slots may be in.
 
     All rings of k to `longest` slots are strung together that begin with the seed, each way round once. Where all
@@ -205,4 +205,4 @@ def search(  # noqa: PLR0912, PLR0915  what it keeps between seeds would be more
         came[s] = NOTHING if found == begun else ONE if same else SEVERAL
         for w in range(sizes[begun] if same else 0):
             kinds.rows[windows[begun, w]] -= 1
-    return came, Rings(of[:found], sizes[:found], windows[:found], tuples[:found]), budget
+    return came, FoundRings(of[:found], sizes[:found], windows[:found], tuples[:found]), budget

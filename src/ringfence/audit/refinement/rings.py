@@ -30,7 +30,7 @@ import numpy as np
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, total_by
-from ringfence.audit.refinement.ring_search import NOTHING, ONE, STOPPED, Kinds, Rings, search
+from ringfence.audit.refinement.ring_search import NOTHING, ONE, STOPPED, FoundRings, Kinds, search
 from ringfence.audit.refinement.ring_values import OTHER, Labels, compare
 from ringfence.audit.refinement.said import Said
 
@@ -169,7 +169,7 @@ def _found(
     return whole, several, int(kinds.rows[stopped].sum())
 
 
-def _by_seed(rings: Rings) -> dict[int, list[Closed]]:
+def _by_seed(rings: FoundRings) -> dict[int, list[Closed]]:
     """Return the rings that were found from each place."""
     found: dict[int, list[Closed]] = {}
     for place, size, windows, tuples in zip(*(part.tolist() for part in rings), strict=True):
