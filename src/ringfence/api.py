@@ -94,7 +94,9 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(
             f"unknown = {unknown!r}{suggestion(unknown, ('error', 'suppress'))}: allowed: 'error', 'suppress'"
         )
-    saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
+    saved = GlobalPlan.load(plan) if isinstance(plan, str | Path) else plan
+    if not saved.recodes_values:
+        raise SpecError(f"a plan of the kind {saved.kind!r} is about the rows that it was made for; allowed: 'global'")
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")

@@ -111,10 +111,10 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
             with diary.searching(spec) as watch:
                 decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
-        respelled = _respelled(census.quasi if spec.has_buckets else census.sensitive, census)
+        respelled = _respelled(decision.plan.untouched(census), census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion, respelled)
-        if decision.recodes_values:
+        if decision.plan.recodes_values:
             evidence = _with_evidence(engine, rows, spec, census)
             if decision.composed is not None:
                 evidence = compose(evidence, spec, decision.composed.recodings).census
@@ -212,7 +212,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        respelled = _respelled(reused.census.sensitive, reused.census)
+        respelled = _respelled(plan.untouched(reused.census), reused.census)
         occasion = Occasion(reused.census, unknown=reused.unknown)
         return _made(engine, rows, columns, reused.decision, occasion, respelled)
 
