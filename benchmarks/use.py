@@ -94,10 +94,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
     for name, table, attributes, ks, place in tables(folder):
         for k in ks:
             for method, asked in {**SETS, **(OTHERWISE if place and k == 5 else {})}.items():
-                spec = rf.Spec(data={"unlisted": "drop"}, attributes=attributes, privacy={"k": k}, method=asked).at(
-                    place or "."
-                )
-                before = time.process_time()
+                spec = rf.Spec(data={"unlisted": "drop"}, attributes=attributes, privacy={"k": k}, method=asked)
+                spec, before = spec.at(place or "."), time.process_time()
                 try:
                     release = rf.anonymize(table, spec)
                 except rf.errors.RingfenceError as error:
@@ -105,7 +103,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
                     continue
                 seconds = time.process_time() - before
                 census = count(table, spec)
-                published = release.plan.published(census)  # type: ignore[union-attr]
+                published = release.plan.published(census)
+                assert published is not None, "none of these is about baskets"
                 with DuckDB(spec.data) as engine:
                     by = ruler(engine, engine.open(table, spec.data), spec)
                     side = read_rows(engine, engine.open(release.table, spec.data, as_it_stands=True), by, spec)
@@ -119,20 +118,21 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
                     "questions": round(float(run_workload(published).errors.mean()), 4),
                     **{key: round(getattr(found, key), 4) for key in ("queries", "singles", "pairs")},
                 }
-                yield {**row, "auc": round(_auc(published, folder), 4)} if name == "Adult" else row
+                yield {**row, "auc": round(_auc(published, release.table, folder), 4)} if name == "Adult" else row
 
 
-def _auc(published: Published, folder: Path) -> float:
+def _auc(published: Published, table: pa.Table, folder: Path) -> float:
     """Train on what is published, each value as likely as its label says, and test on the original's other file."""
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
     from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
-    census, beside = published.census, published.beside[0]
-    shares = [_likely(part.covers.lists(), census, a)[part.value] for a, part in enumerate(published.shown)]
-    known = _features(shares, census)[beside.entries]
-    labels = [beside.part.hierarchy.labels[value] for value in beside.values.tolist()]
-    rich = np.array([str(label).startswith(">") for label in labels])
-    model = LogisticRegression(max_iter=300).fit(known, rich, sample_weight=beside.weights)
+    census, shares = published.census, []
+    for a, part in enumerate(published.shown):
+        number = {str(label): place for place, label in enumerate(part.covers.labels)}
+        labels = [number[str(label)] for label in table[census.names[a]].to_pylist()]
+        shares.append(_likely(part.covers.lists(), census, a)[labels])
+    rich = np.array([label.startswith(">") for label in table["class"].to_pylist()])
+    model = LogisticRegression(max_iter=300).fit(_features(shares, census), rich)
     with lzma.open(folder / "adult" / "adult.test.xz", "rt") as file:
         rows = [row for row in csv.reader(file, skipinitialspace=True) if len(row) == len(COLUMNS) and "?" not in row]
     exact = []
