@@ -27,6 +27,7 @@ from ringfence.spec.tables import (
     Data,
     FrontierTable,
     MethodTable,
+    Output,
     Privacy,
     Purpose,
     SpecTable,
@@ -43,6 +44,7 @@ TABLES: dict[str, type[SpecTable]] = {
     "method": MethodTable,
     "purpose": Purpose,
     "frontier": FrontierTable,
+    "output": Output,
 }
 
 
