@@ -18,10 +18,11 @@ import pyarrow.parquet
 from ringfence.audit.trace.rows import same_rows
 from ringfence.audit.verdict import Finding, Verdict
 from ringfence.errors import DataError, listed
+from ringfence.plans.base import Plan
 from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PUBLIC
 from ringfence.rows.engine import Engine, as_released
-from ringfence.search.decision import Decision, Plan
+from ringfence.search.decision import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.version import __version__

@@ -117,7 +117,7 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     plan.save(folder / "plan.json")
     if basket is not None and basket.plan is not plan:
         basket.plan.save(folder / "items.json")
-    _portable(job.spec).dump(folder / "spec.toml")
+    portable(job.spec).dump(folder / "spec.toml")
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
@@ -199,7 +199,7 @@ def save_audit(verdict: Verdict, spec: Spec, folder: Path, source: str | None = 
     return folder / "audit.html"
 
 
-def _portable(spec: Spec) -> Spec:
+def portable(spec: Spec) -> Spec:
     """Return a specification that runs from anywhere: hierarchies inside it, the source by its full path."""
     source = spec.data.source
     if source is not None and is_local(source):

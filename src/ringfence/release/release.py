@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from ringfence.audit.verdict import Verdict
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
+    from ringfence.plans.base import Plan
     from ringfence.plans.items import ItemExplanation, ItemPlan
     from ringfence.release.job import Job
     from ringfence.report.build import Report
     from ringfence.rows.engine import Engine
-    from ringfence.search.decision import Decision, Plan
+    from ringfence.search.decision import Decision
     from ringfence.search.groups.boundaries import Explanation
     from ringfence.search.progress import SearchResult
 

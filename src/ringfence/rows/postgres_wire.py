@@ -79,7 +79,7 @@ def connect(address: str, key: str = "data.source") -> "psycopg.Connection[Any]"
             " put it into ~/.pgpass or a service file"
         )
     try:
-        opened: "psycopg.Connection[Any]" = driver.connect(address, connect_timeout=10, application_name="ringfence")
+        opened: psycopg.Connection[Any] = driver.connect(address, connect_timeout=10, application_name="ringfence")
     except driver.Error as error:
         raise EngineError(f"cannot connect to {shown!r}: {_first_line(error)}") from error
     opened.isolation_level = driver.IsolationLevel.REPEATABLE_READ

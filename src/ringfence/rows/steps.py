@@ -168,7 +168,7 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class NumberRows:
     """Rows are numbered as they come, for what is drawn by chance later."""
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
