@@ -1,21 +1,22 @@
-"""The verbs: anonymize, run, audit. Shared by the command line and whatever else speaks for the library.
+"""The verbs: anonymize, run, compare, audit. Shared by the command line and whatever else speaks for the library.
 
 Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
 """
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import DataError, SpecError, suggestion
+from ringfence.errors import DataError, SpecError, Unsatisfiable, suggestion
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available, check_front, check_promise, check_shown
 from ringfence.release.diary import Diary
 from ringfence.release.fronts import Frontier, SchemeFrontier
-from ringfence.release.jobs import Decider, Made, count_rows, labels_of, reuser, searcher
+from ringfence.release.jobs import Censuses, Decider, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release.release import Release
 from ringfence.spec import Spec
 from ringfence.spec.tables import Data
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
     from ringfence.draft.draft import Draft
+    from ringfence.methods.candidates import Candidate
     from ringfence.plans.recode import GlobalPlan
+    from ringfence.release.comparing import Comparison
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
 
@@ -91,7 +94,9 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(
             f"unknown = {unknown!r}{suggestion(unknown, ('error', 'suppress'))}: allowed: 'error', 'suppress'"
         )
-    saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
+    saved = GlobalPlan.load(plan) if isinstance(plan, str | Path) else plan
+    if not saved.recodes_values:
+        raise SpecError(f"a plan of the kind {saved.kind!r} is about the rows that it was made for; allowed: 'global'")
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
@@ -126,7 +131,7 @@ def _audited(
     """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.rows.casts import cast_table
     from ringfence.rows.dates import open_again, with_spelled_dates
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.number_marks import plain_number_table
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, collected, like
@@ -134,7 +139,7 @@ def _audited(
     source = collected(source)
     _check_choice(source, spec)
     held = None
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, source) as engine:
         if not isinstance(source, str | Path):
             plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
             held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
@@ -319,12 +324,12 @@ def run(
     from ringfence.release.manifest import beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
-    with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
+    with new_version(Path(folder)) as version, engine_for(spec.data, source, scratch=version.scratch) as engine:
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _dated(original, spec)
@@ -352,11 +357,11 @@ def _format_of(source: str | Path, spec: Spec) -> str:
 def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with DuckDB(release.spec.data) as engine:
+    with engine_for(release.spec.data) as engine:
         write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
     return replace(release, table=target)
 
@@ -373,7 +378,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     from ringfence.census.census import take_census
     from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import ROWS
     from ringfence.search.front.frontier import exact_front
     from ringfence.search.front.poka import poka_front
@@ -383,7 +388,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
     check_front(spec, freer)
     diary = Diary(listener)
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, _located(source, spec)) as engine:
         diary("count", "counting the rows")
         source = _located(source, spec)
         _check_choice(source, spec)
@@ -397,6 +402,110 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
             return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
         find = poka_front if spec.frontier.algorithm == "poka" else exact_front
         return Frontier(find(census, spec, watch), census, spec)
+
+
+def compare(
+    source: Any,
+    spec: Spec,
+    *,
+    budget: float = 30.0,
+    methods: Sequence[str] | None = None,
+    attacks: str | Sequence[str] = (),
+    listener: Listener | None = None,
+) -> "Comparison":
+    """Try every method, scheme and representation that can keep the promise; return them side by side.
+
+    All decide on the same census, each within its share of `budget` seconds. Every release is carried out, audited, and
+    measured by what its users would be off by (`yardsticks`), from its published table alone; `spec.purpose` says what
+    they want to do with it. A candidate that cannot be made says why. `methods` are the names of some methods, None for
+    all; `attacks` are carried out on every release. `listener` is also told what came of each candidate, by an event of
+    the stage "compare" whose `candidate` is its row of the table. `source` is as for `anonymize`.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 32, 38, 39] * 5, "town": ["Oslo", "Voss"] * 10})
+    >>> attributes = {"age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}}, "town": {"role": "quasi"}}
+    >>> found = compare(people, Spec(attributes=attributes, privacy={"k": 5}), methods=["local", "mondrian"])
+    >>> found.table["name"].to_pylist()
+    ['local-glm-sets', 'mondrian-sets']
+    >>> found.release(found.best.name).audit.ok
+    True
+    """
+    from ringfence.methods.candidates import candidates
+    from ringfence.release.comparing import Comparison, Tried, try_all
+    from ringfence.release.comparing import Made as Kept
+    from ringfence.rows.dates import open_original
+    from ringfence.rows.engines import engine_for
+    from ringfence.rows.sources import as_arrow, collected
+    from ringfence.yardsticks.measure import read_rows, ruler
+
+    check_promise(spec)
+    if not budget > 0:
+        raise SpecError(f"budget = {budget!r}: allowed: a number of seconds above 0")
+    diary, begun, censuses = Diary(listener), time.monotonic(), Censuses()
+    source = collected(_located(source, spec))
+    source = as_arrow(source) if hasattr(source, "read_next_batch") else source  # a reader would be used up
+    with engine_for(spec.data, source) as engine:
+        _check_choice(source, spec)
+        diary("count", "counting the rows")
+        original = engine.keep(open_original(engine, source, spec))
+        spec = _dated(original, spec)
+        found = ruler(engine, original, spec) if spec.of_role("quasi") else None
+
+        def attempt(candidate: "Candidate", hurried: Spec) -> Kept:
+            told = Diary(None if listener is None else _about(candidate.name, diary))
+            made, origin, rows = _made(engine, original, hurried, searcher(hurried, told, censuses))
+            table = engine.fetch(rows)
+            published = engine.open(table, hurried.data, as_it_stands=True)
+            job = _job(engine, hurried, source, made, origin, _named(attacks), force=False)
+            values = None if made.sensitive is None else engine.hold(made.sensitive)
+            told("audit", "auditing the release")
+            verdict = job.passed(job.audited(published, values))
+            use = None if found is None else found.measure(read_rows(engine, published, found, hurried, values))
+            return Kept(made.decision, verdict, use, _examples(table, hurried))
+
+        tried = try_all(
+            candidates(spec, methods),
+            attempt,
+            rows=engine.size(original),
+            budget=budget,
+            spent=time.monotonic() - begun,
+            diary=diary,
+        )
+    if not any(each.made for each in tried):
+        reasons = "; ".join(f"{each.name}: {each.reason}" for each in tried[:3])
+        raise Unsatisfiable(f"none of {len(tried)} candidates could be made: {reasons}")
+
+    def remake(chosen: Tried) -> Release:
+        assert chosen.made is not None, "only what was made can be made again"
+        decided, quiet = chosen.made.decision, Diary()
+        again = decided if spec.items is None else None  # what is decided on baskets depends on the draw before it
+
+        def decider(dated: Spec) -> Decider:
+            return searcher(dated, quiet, censuses, again)
+
+        return _audited(source, chosen.candidate.spec, decider, quiet, attacks=_named(attacks))
+
+    naive = None if found is None else found.naive
+    rows = next(
+        int(each.made.decision.metrics["rows"] + each.made.decision.metrics["suppressed"])
+        for each in tried
+        if each.made
+    )
+    return Comparison(spec, tuple(tried), naive, rows, budget, time.monotonic() - begun, remake)
+
+
+def _about(name: str, diary: Diary) -> Listener:
+    """Return a listener that says which candidate it is told of."""
+    return lambda event: diary.tell(replace(event, what=f"{name}: {event.what}"))
+
+
+def _examples(table: "pa.Table", spec: Spec) -> "tuple[dict[str, Any], ...]":
+    """Return a few rows of a release, as far as they are recoded."""
+    recoded = [name for name in table.column_names if name in spec.of_role("quasi", "items")]
+    return tuple(
+        {name: None if cell is None else str(cell) for name, cell in row.items()}
+        for row in table.select(recoded).slice(0, 3).to_pylist()
+    )
 
 
 def progress() -> AbstractContextManager[Listener]:
@@ -433,7 +542,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     from ringfence.draft.draft import draft_spec
     from ringfence.draft.guess import guess_data
     from ringfence.draft.written import how_written
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.formats import TEXT
     from ringfence.rows.places import find, is_local
     from ringfence.rows.sources import as_arrow, collected, unpacked
@@ -446,7 +555,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
             with unpacked(place.files[0]) as text:
                 data = guess_data(text)
     given = source if name is not None else as_arrow(collected(source))
-    with DuckDB(data) as engine:
+    with engine_for(data, given) as engine:
         data, told = how_written(engine, engine.open(given, data), data)
         return draft_spec(engine, engine.open(given, data), data, name, told)
 
@@ -480,14 +589,14 @@ def audit(
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
-    from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.engine import as_released
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.places import local_file
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)
 

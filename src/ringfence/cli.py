@@ -26,8 +26,6 @@ from ringfence.spec import Spec
 from ringfence.version import __version__
 
 if TYPE_CHECKING:
-    from ringfence.plans.group import GroupColumn
-    from ringfence.plans.recode import ColumnPlan
     from ringfence.search.progress import SearchResult
 
 app = typer.Typer(
@@ -181,6 +179,33 @@ def frontier(
         return
     print(f"{front}\n\n{front.found}")
     print(f"the picture: {page}")
+
+
+@app.command()
+def compare(
+    spec: Annotated[Path, typer.Argument(help="The specification, a TOML file; its method is one candidate of many.")],
+    output: Out,
+    budget: Annotated[float, typer.Option(help="How many seconds to take, about, for all candidates together.")] = 30.0,
+    methods: Annotated[
+        str | None, typer.Option(help="The methods to try, with commas between them; all that can keep the promise.")
+    ] = None,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="An attack to carry out on every release, or all; may be repeated.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Try every way to keep the promise, and say which to take: compare.csv, .json, .html and .png, and a table."""
+    named = None if methods is None else [name.strip() for name in methods.split(",")]
+    with _progress(json_) as listener:
+        found = api.compare(
+            None, Spec.load(spec), budget=budget, methods=named, attacks=attack or (), listener=listener
+        )
+        page = found.save(output)
+    if json_:
+        _print_json(found.as_dict())
+        return
+    print(f"{found}\n\nthe page: {page}\nmake it for good:\n  ringfence run {output / 'best.toml'} -o DIR")
 
 
 @app.command()
@@ -395,7 +420,7 @@ def _show_release(release: Release) -> None:
 def _show_columns(release: Release) -> None:
     """Print how each attribute was recoded, and some labels that it is published under."""
     spec, levels = release.spec, release.plan.levels
-    columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
+    columns = {**release.plan.columns}
     columns |= {} if release.item_plan is None else release.item_plan.columns
     rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in columns.items():
@@ -416,7 +441,7 @@ def _show_columns(release: Release) -> None:
 def _searches(release: Release) -> Iterator[tuple[str, "SearchResult", bool]]:
     """Yield what was searched: its name, what was found out, and whether recodings were judged one by one."""
     if release.search is not None:
-        yield "search", release.search, release.plan.kind not in ("group", "ring")
+        yield "search", release.search, release.plan.together is None
     basket = release.decision.basket
     if basket is not None and basket.plan is not release.plan:
         yield "search of item cuts", basket.search, True

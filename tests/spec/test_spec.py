@@ -90,6 +90,11 @@ max_group = 50000
 time_limit = 60
 seed = 7
 
+[purpose]
+counts = [["age", "salary"], ["country"]]
+predict = ["salary"]
+describe = "labour market statistics"
+
 [frontier]
 algorithm = "exact"
 points = "release"
@@ -144,6 +149,8 @@ def test_every_key_of_the_reference_is_read_as_it_stands() -> None:
     assert spec.privacy.l == Diversity(value=3, kind="distinct", of="illness")
     assert (spec.privacy.k, spec.privacy.p, spec.privacy.m) == (5, 2, 2)
     assert (spec.method.suppression, spec.method.time_limit, spec.method.seed) == (0.01, 60, 7)
+    assert (spec.purpose.counts, spec.purpose.predict) == ([["age", "salary"], ["country"]], ["salary"])
+    assert spec.purpose.describe == "labour market statistics"
 
 
 def test_the_reference_survives_a_round_trip() -> None:
@@ -170,6 +177,8 @@ def test_the_reference_survives_a_round_trip() -> None:
         ("method", {"keep_suppressed": True}),
         ("frontier", {"algorithm": "poka", "points": "nodes"}),
         ("frontier", {"depth": 3}),
+        ("purpose", {"counts": [["age"], ["sex", "age", "illness"]]}),
+        ("purpose", {"predict": ["illness"], "describe": "teaching"}),
     ]
     + [
         ("method", {"name": name, "search": search})
@@ -302,6 +311,10 @@ def test_an_unknown_key_that_python_uses_itself_is_refused_like_any_other() -> N
         ({"data": {"memory_limit": "lots"}}, "data.memory_limit", "'lots'", "4GB"),
         ({"frontier": {"algorithm": "fast"}}, "frontier.algorithm", "'fast'", "'exact'"),
         ({"frontier": {"depth": 0}}, "frontier.depth", "0", "average"),
+        ({"purpose": {"counts": [["age", "sx"]]}}, "purpose.counts", "'sx'", "'sex'"),
+        ({"purpose": {"counts": "age"}}, "purpose.counts", "'age'", "list"),
+        ({"purpose": {"predict": ["age"]}}, "purpose.predict", "'age'", "illness"),
+        ({"purpose": {"predict": []}}, "purpose.predict", "[]", "at least 1"),
     ],
 )
 def test_a_bad_value_is_refused_by_key_value_and_what_is_allowed(
@@ -434,6 +447,17 @@ def test_a_promise_about_attributes_that_are_not_there_is_refused(privacy: Any, 
     message = refusal(attributes={"age": QUASI}, privacy=privacy)
     assert key in message
     assert needed in message
+
+
+@pytest.mark.parametrize("counts", [[[]], [["age", "age"]], [["age"], ["age", "sex", "illness", "town"]]])
+def test_tables_of_a_purpose_have_one_to_three_different_attributes(counts: Any) -> None:
+    message = refusal(purpose={"counts": counts})
+    assert "purpose: 'counts' has" in message
+    assert "one to three different attributes" in message
+
+
+def test_what_is_to_be_predicted_needs_quasi_identifiers() -> None:
+    assert "purpose.predict" in refusal(attributes={"ill": {"role": "sensitive"}}, purpose={"predict": ["ill"]})
 
 
 def test_m_without_k_is_refused() -> None:

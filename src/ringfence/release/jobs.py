@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.declared import BASKETS
-from ringfence.errors import DataError, some_rows
+from ringfence.errors import DataError, first_in, some_rows
 from ringfence.release.diary import Diary
 from ringfence.spec import Spec
 
@@ -60,14 +60,34 @@ def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
         nobodys, first = engine.missing(rows, entity)
         if nobodys:
             raise DataError(
-                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}, first in row {first:,}: whose are"
+                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}{first_in(first)}: whose are"
                 " they? Say so, or set data.missing = 'suppress' to leave such rows out"
             )
     return engine.count(rows, counted_columns(spec))
 
 
-def searcher(spec: Spec, diary: Diary) -> Decider:
-    """Decide by the method that a specification asks for; then on baskets, if rows have them."""
+class Censuses:
+    """Censuses of one original, each taken once: specifications that differ in the method often share one."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[object, ...], Census] = {}
+
+    def of(self, engine: "Engine", rows: "ibis.Table", spec: Spec) -> "Census":
+        """Return the census that a specification needs."""
+        from ringfence.census.census import counted_columns, take_census
+        from ringfence.rows.sources import ROWS
+
+        key = (*counted_columns(spec), *map(spec.is_loose, spec.of_role("quasi")))
+        if key not in self._taken:
+            self._taken[key] = take_census(count_rows(engine, rows, spec), spec, ROWS)
+        return self._taken[key]
+
+
+def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided: "Decision | None" = None) -> Decider:
+    """Decide by the method that a specification asks for; then on baskets, if rows have them.
+
+    `censuses` are those that were taken of the same rows before; `decided` is what was decided on them, if it was.
+    """
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         if spec.items is None:
@@ -79,22 +99,22 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census.census import take_census
         from ringfence.methods import decide
         from ringfence.plans.base import Occasion
-        from ringfence.rows.sources import ROWS
         from ringfence.search.recode.composites import compose
 
         diary("count", "counting the rows")
-        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
-        diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-        with diary.searching(spec) as watch:
-            decision = decide(census, spec, watch)
+        census = (censuses or Censuses()).of(engine, rows, spec)
+        decision = decided
+        if decision is None:
+            diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+            with diary.searching(spec) as watch:
+                decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
-        respelled = _respelled(census.quasi if spec.has_buckets else census.sensitive, census)
+        respelled = _respelled(decision.plan.untouched(census), census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion, respelled)
-        if decision.recodes_values:
+        if decision.plan.recodes_values:
             evidence = _with_evidence(engine, rows, spec, census)
             if decision.composed is not None:
                 evidence = compose(evidence, spec, decision.composed.recodings).census
@@ -192,7 +212,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        respelled = _respelled(reused.census.sensitive, reused.census)
+        respelled = _respelled(plan.untouched(reused.census), reused.census)
         occasion = Occasion(reused.census, unknown=reused.unknown)
         return _made(engine, rows, columns, reused.decision, occasion, respelled)
 

@@ -52,7 +52,8 @@ def publish(
     try:
         release = version.public / f"release.{file_format}"
         verdict = _write_release(job, rows, release, sensitive)
-        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete)
+        versions = job.engine.versions()
+        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete, versions)
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:
@@ -90,7 +91,7 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     plan.save(folder / "plan.json")
     if basket is not None and basket.plan is not plan:
         basket.plan.save(folder / "items.json")
-    _portable(job.spec).dump(folder / "spec.toml")
+    portable(job.spec).dump(folder / "spec.toml")
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
@@ -165,7 +166,7 @@ def save_audit(verdict: Verdict, spec: Spec, folder: Path, source: str | None = 
     return folder / "audit.html"
 
 
-def _portable(spec: Spec) -> Spec:
+def portable(spec: Spec) -> Spec:
     """Return a specification that runs from anywhere: hierarchies inside it, the source by its full path."""
     source = spec.data.source
     if source is not None and is_local(source):

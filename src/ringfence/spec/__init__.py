@@ -35,6 +35,7 @@ from ringfence.spec.tables import (
     MethodTable,
     PathsHierarchy,
     Privacy,
+    Purpose,
     Role,
     SpecTable,
     TreeHierarchy,
@@ -55,7 +56,7 @@ MOST_PEOPLE = 2**31 - 1
 
 
 class Spec(SpecTable):
-    """A specification: data, attributes, privacy, method, frontier.
+    """A specification: data, attributes, privacy, method, purpose, frontier.
 
     Paths in it are relative to the folder of the file it was loaded from (the working folder if it was not).
 
@@ -68,6 +69,7 @@ class Spec(SpecTable):
     attributes: Annotated[dict[str, Attribute], Field(min_length=1)]
     privacy: Privacy = Privacy()
     method: MethodTable = MethodTable()
+    purpose: Purpose = Purpose()
     frontier: FrontierTable = FrontierTable()
     _folder: Path = PrivateAttr(default=Path())
 
@@ -328,16 +330,29 @@ class Spec(SpecTable):
             )
         return sensitive[0]
 
+    def _check_known(self, key: str, name: str | None, *roles: Role) -> None:
+        """Refuse a name that is not that of an attribute of these roles."""
+        names = self.of_role(*roles)
+        if name is not None and name not in names:
+            raise SpecError(
+                f"{key} = {name!r} is not an attribute of role {' or '.join(roles)}{suggestion(name, names)};"
+                f" there are: {listed(names)}"
+            )
+
+    @model_validator(mode="after")
+    def _purpose_fits(self) -> Self:
+        for names in self.purpose.counts or []:
+            for name in names:
+                self._check_known("purpose.counts", name, "quasi", "sensitive", "insensitive")
+        for name in self.purpose.predict or []:
+            self._check_known("purpose.predict", name, "sensitive", "insensitive")
+        if self.purpose.predict and not self.of_role("quasi"):
+            raise SpecError("purpose.predict is about models from quasi-identifiers, and there are none")
+        return self
+
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        def known(key: str, name: str | None, *roles: Role) -> None:
-            names = self.of_role(*roles)
-            if name is not None and name not in names:
-                raise SpecError(
-                    f"{key} = {name!r} is not an attribute of role {' or '.join(roles)}{suggestion(name, names)};"
-                    f" there are: {listed(names)}"
-                )
-
+        known = self._check_known
         if self.data.weights in self.of_role("quasi", "items"):
             raise SpecError(
                 f"data.weights = {self.data.weights!r} is an attribute that is published recoded, and weights are added"
