@@ -133,7 +133,7 @@ def use_loss(quasi: "Quasi", published: Covering) -> Floats:
     """
     if quasi.numeric:
         return _width(quasi, published)
-    return 1.0 - 1.0 / published.covered
+    return 1.0 - 1.0 / np.maximum(1, published.covered)  # a block without values, which nobody publishes, loses none
 
 
 def given_weight(quasi: "Quasi") -> float:
