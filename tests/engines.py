@@ -5,11 +5,14 @@ from contextlib import AbstractContextManager
 from ringfence.rows.engine import Engine
 from ringfence.rows.engines import engine_for
 from ringfence.spec.tables import Data
+from tests.spark import spark
 
-ENGINES = ["duckdb"]
+ENGINES = ["duckdb", "spark"]
 
 
-def started(name: str) -> AbstractContextManager[Engine]:
+def started(name: str, data: Data | None = None) -> AbstractContextManager[Engine]:
     """An engine that holds nothing yet."""
-    assert name in ENGINES
-    return engine_for(Data())
+    if name == "spark":
+        spark()
+        return engine_for(data or Data(), "spark://")
+    return engine_for(data or Data())

@@ -45,8 +45,8 @@ def anonymize(
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
     rows, and the audit judges the result from its published values alone.
 
-    `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
-    `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
+    `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), a DataFrame of Spark, the path of a file,
+    or None for `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
     changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told
     how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is known
     not to be sound, and releases that fail their audit: for experiments.
@@ -130,14 +130,15 @@ def _audited(
     from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.engines import engine_for
     from ringfence.rows.number_marks import plain_number_table
+    from ringfence.rows.remote import is_spark
     from ringfence.rows.same_value import canonical_table
-    from ringfence.rows.sources import as_arrow, collected, like
+    from ringfence.rows.sources import as_arrow, collected
 
     source = collected(source)
     _check_choice(source, spec)
     held = None
     with engine_for(spec.data, source) as engine:
-        if not isinstance(source, str | Path):
+        if not isinstance(source, str | Path) and not is_spark(source):
             plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
             held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
         original = source if held is None else held
@@ -151,7 +152,7 @@ def _audited(
         job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         verdict = job.passed(job.audited(engine.open(table, spec.data, as_it_stands=True), values))
-        sensitive = None if made.sensitive is None else like(source, made.sensitive)
+        sensitive = None if values is None else engine.handed_out(values, source)
         return _release(job, table, verdict, diary, original, sensitive)
 
 
@@ -261,10 +262,8 @@ def _rewrite_rows(
     engine: "Engine", source: Any, rows: "ibis.Table", spec: Spec, decide: Decider
 ) -> "tuple[Any, Origin, Made]":
     """Recode a file, or a long table, where the engine has it; return the release as a table of the source's kind."""
-    from ringfence.rows.sources import like
-
     made, origin, published = _made(engine, rows, spec, decide)
-    return like(source, engine.fetch(published)), origin, made
+    return engine.handed_out(published, source), origin, made
 
 
 def _rewrite_in_memory(
@@ -355,11 +354,11 @@ def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
     from ringfence.rows.engines import engine_for
-    from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with engine_for(release.spec.data) as engine:
-        write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
+    with engine_for(release.spec.data, release.table) as engine:
+        rows = engine.open(release.table, release.spec.data, as_it_stands=True)
+        write_audited(release.job(engine), rows, target)
     return replace(release, table=target)
 
 
@@ -438,6 +437,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     from ringfence.rows.engines import engine_for
     from ringfence.rows.formats import TEXT
     from ringfence.rows.places import find, is_local
+    from ringfence.rows.remote import is_spark
     from ringfence.rows.sources import as_arrow, collected, unpacked
 
     name, data = None, Data()
@@ -447,7 +447,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
         if place.form is TEXT:
             with unpacked(place.files[0]) as text:
                 data = guess_data(text)
-    given = source if name is not None else as_arrow(collected(source))
+    given = source if name is not None or is_spark(source) else as_arrow(collected(source))
     with engine_for(data, given) as engine:
         data, told = how_written(engine, engine.open(given, data), data)
         return draft_spec(engine, engine.open(given, data), data, name, told)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ringfence.errors import DataError, SpecError, listed, suggestion
-from ringfence.rows.formats import FORMATS, Format, format_of, known_format
-from ringfence.rows.remote import download, is_remote, without_secrets
+from ringfence.rows.formats import FORMATS, SPARK_TABLE, Format, format_of, known_format
+from ringfence.rows.remote import download, is_remote, is_spark, without_secrets
 from ringfence.rows.sniffing import suffix_of
 from ringfence.rows.staging import spilling
 
@@ -51,6 +51,8 @@ def find(source: str | Path) -> Place:
     if name == STDIN:
         copy = _copied(name)
         return Place("standard input", (copy,), known_format(copy, "standard input"))
+    if is_spark(name):
+        return Place(repr(name), (), SPARK_TABLE)
     if is_remote(name):
         copy, shown = _copied(name), repr(without_secrets(name))
         return Place(shown, (copy,), known_format(copy, shown))

@@ -17,11 +17,24 @@ WAIT = 30
 HERE = ("localhost", "127.0.0.1", "::1")
 """Where data may go unencrypted: it does not leave the machine."""
 PIECE = 1 << 20
+SPARK = "spark"
+"""How addresses begin of what lies in Spark."""
 
 
 def is_remote(source: str) -> bool:
     """Whether a source is an address and not a path."""
     return "://" in source
+
+
+def is_spark(source: object) -> bool:
+    """Whether a source lies in Spark: one of its DataFrames, or an address that begins with spark://.
+
+    >>> is_spark("spark:///data/people"), is_spark("people.parquet")
+    (True, False)
+    """
+    if isinstance(source, str):
+        return source.partition("://")[0] == SPARK
+    return type(source).__module__.partition(".")[0] == "pyspark" and hasattr(source, "sparkSession")
 
 
 def without_secrets(address: str) -> str:
@@ -41,7 +54,7 @@ def download(address: str, copy: Path) -> str:
     if parts.scheme not in ("https", "http", "s3"):
         raise SpecError(
             f"data.source = {shown!r}: {parts.scheme}:// cannot be read;"
-            " allowed: a path, a pattern, a folder, -, https:// and s3://; databases are not there yet"
+            " allowed: a path, a pattern, a folder, -, https://, s3:// and spark://; databases are not there yet"
         )
     if parts.scheme == "http" and parts.hostname not in HERE:
         raise SpecError(f"data.source = {shown!r}: http:// is not encrypted; allowed: https://, or a downloaded file")
