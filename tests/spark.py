@@ -12,6 +12,13 @@ from typing import Any
 import pytest
 
 
+def missing(what: str) -> None:
+    """Skip a test for want of something on this machine; under continuous integration, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what}: continuous integration must have it")
+    pytest.skip(what)
+
+
 @functools.cache
 def _session() -> Any:
     """The session of this process, or what is missing for one."""
@@ -47,7 +54,5 @@ def spark() -> Any:
     """The session of this process, started when it is first asked for."""
     found = _session()
     if isinstance(found, str):
-        if os.environ.get("CI"):
-            pytest.fail(f"{found}: continuous integration must have it")
-        pytest.skip(found)
+        missing(found)
     return found

@@ -1,6 +1,5 @@
 """Spark: DataFrames, folders and tables as sources; rows that no failing task doubles or loses; nothing collected."""
 
-import datetime as dt
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +10,9 @@ import pyarrow.parquet
 import pytest
 
 import ringfence as rf
-from ringfence.errors import DataError, SpecError
+from ringfence.errors import DataError, EngineError, SpecError
 from ringfence.rows.engines import engine_for
-from ringfence.rows.steps import shuffled
-from ringfence.spec.tables import Data
+from ringfence.spec.tables import Data, Output
 from tests.spark import spark
 
 RNG = random.Random(5)
@@ -58,6 +56,7 @@ def test_a_data_frame_gives_a_data_frame_and_its_session_stays_as_it_is() -> Non
     assert [row["who"] for row in release.table.collect()] != list(range(600))
     assert release.table.collect() == release.table.collect()
     assert dict(session.conf.getAll) == before
+    assert session.getActiveSession() is session
     assert [view.name for view in session.catalog.listTables() if view.isTemporary] == []
     assert session.catalog.listTables("global_temp") == []
     assert rf.audit(release.table, spec_of()).ok
@@ -69,7 +68,7 @@ def test_a_release_of_spark_is_saved_and_typed(tmp_path: Path) -> None:
     saved = pyarrow.parquet.read_table(path)
     assert sorted(saved["who"].to_pylist()) == list(range(600))
     assert rf.audit(path, spec_of("mondrian")).ok
-    assert {"age low", "age high"} <= {*release.typed().columns}
+    assert release.typed().count() == 600
 
 
 def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
@@ -101,7 +100,7 @@ def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "kind", "told"),
     [
-        ({"source": "spark://"}, SpecError, "name a folder of Parquet files in the source"),
+        ({"source": "spark://"}, SpecError, "name a folder of Parquet files in the address"),
         ({"source": "spark:///here", "table": "people"}, SpecError, "or a table of the catalogue"),
         ({"source": "spark:///no/such/folder"}, DataError, "cannot read 'spark:///no/such/folder'.*PATH_NOT_FOUND"),
         ({"source": "spark://", "table": "nobody"}, DataError, "TABLE_OR_VIEW_NOT_FOUND"),
@@ -124,11 +123,11 @@ def test_moments_come_back_as_they_were() -> None:
     zone = session.conf.get("spark.sql.session.timeZone")
     session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
-        days = ["2024-03-01 00:30:00", "2024-03-01 23:00:00", "2024-03-02 00:00:00"] * 2
+        days = ["2024-03-01 00:30:00", "2024-03-31 23:00:00", "2024-04-01 00:00:00"] * 2
         frame = session.createDataFrame([(day, n) for n, day in enumerate(days)], ["text", "n"])
         frame = frame.selectExpr("CAST(text AS timestamp) AS seen", "CAST(text AS timestamp) AS noted", "n")
         attributes = {
-            "seen": {"role": "quasi", "hierarchy": {"dates": ["day", "month"]}},
+            "seen": {"role": "quasi", "hierarchy": {"dates": ["month"]}},
             "noted": {"role": "insensitive"},
             "n": {"role": "insensitive"},
         }
@@ -138,7 +137,7 @@ def test_moments_come_back_as_they_were() -> None:
         assert {row["n"]: row["noted"] for row in release.table.collect()} == {
             row["n"]: row["noted"] for row in frame.collect()
         }
-        assert sorted(row["seen"] for row in release.table.collect()) == ["2024-03-01"] * 4 + ["2024-03-02"] * 2
+        assert sorted(row["seen"] for row in release.table.collect()) == ["2024-03"] * 4 + ["2024-04"] * 2
     finally:
         session.conf.set("spark.sql.session.timeZone", zone)
 
@@ -156,14 +155,74 @@ def test_odd_cells_are_one_value() -> None:
         assert engine.count(rows, ["word"]).num_rows == 4
 
 
+# Targets
+
+
+@pytest.mark.parametrize("method", ["optimal", "anatomy"])
+def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: Path) -> None:
+    session = spark()
+    source, target = tmp_path / "people", tmp_path / "released"
+    session.createDataFrame(PEOPLE).write.parquet(str(source))
+    parts = {"partition_by": ["illness"]} if method == "optimal" else {}
+    spec = spec_of(method, {"source": f"spark://{source}"}, **{"l" if method == "anatomy" else "k": 2})
+    spec = spec.model_copy(update={"output": Output(to=f"spark://{target}", **parts)})
+    for _ in range(2):
+        release = rf.run(spec, tmp_path / "out", report=False)
+    assert sorted(path.name for path in tmp_path.iterdir() if "released" in path.name) == (
+        ["released"] if method == "optimal" else ["released", "released_sensitive"]
+    )
+    assert len([*target.glob("illness=*")]) == 3 * len(parts)
+    assert sorted(row["who"] for row in session.read.parquet(str(target)).collect()) == list(range(600))
+    assert not (tmp_path / "out" / "public" / "release.parquet").exists()
+    assert rf.audit(release.table, spec).ok
+
+
+def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_path: Path) -> None:
+    session = spark()
+    session.sql("CREATE DATABASE IF NOT EXISTS made")
+    session.createDataFrame(PEOPLE).createOrReplaceTempView("people_here")
+    data = {"source": "spark://", "table": "people_here"}
+    try:
+        for _ in range(2):
+            spec = spec_of(data=data).model_copy(update={"output": Output(to="spark://", table="made.released")})
+            rf.run(spec, tmp_path / "out", report=False)
+        assert session.table("made.released").count() == 600
+        session.createDataFrame(PEOPLE).write.saveAsTable("made.ours")
+        spec = spec.model_copy(update={"output": Output(to="spark://", table="made.ours")})
+        with pytest.raises(EngineError, match=r"'made.ours': it is there, and no release"):
+            rf.run(spec, tmp_path / "other", report=False)
+        assert {table.name for table in session.catalog.listTables("made")} == {"released", "ours", "people_here"}
+    finally:
+        session.sql("DROP DATABASE made CASCADE")
+        session.catalog.dropTempView("people_here")
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ({"to": "spark://"}, "name one: a folder in to"),
+        ({"to": "spark:///a", "table": "b"}, "name one: a folder in to"),
+        ({"partition_by": ["a"]}, "partition_by is for releases"),
+    ],
+)
+def test_targets_that_say_nothing_or_too_much_are_refused(output: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, output=output)
+
+
 # Nothing is doubled, lost or collected
 
 
 def test_rows_that_are_drawn_anew_are_drawn_once() -> None:
-    frame = spark().range(400).selectExpr("id AS who", "CAST(rand() * 50 AS INT) AS age", "'Oslo' AS town", "'flu' AS illness")
+    frame = (
+        spark()
+        .range(400)
+        .selectExpr("id AS who", "CAST(rand() * 50 AS INT) AS age", "'Oslo' AS town", "'flu' AS illness")
+    )
     release = rf.anonymize(frame, spec_of())
     assert release.audit.ok
-    assert everyone(release) == list(range(400))
+    found = everyone(release)
+    assert len({*found}) == len(found) == release.metrics["rows"]
 
 
 def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -184,39 +243,9 @@ def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def test_tasks_that_fail_double_and_lose_nobody(method: str) -> None:
     frame = spark().createDataFrame(PEOPLE).repartition(4)
     unsteady = frame.mapInArrow(failing_at_first, frame.schema)
-    release = rf.anonymize(unsteady, spec_of(method, **({"l": 2} if method == "anatomy" else {"k": 5})))
+    release = rf.anonymize(unsteady, spec_of(method, l=2) if method == "anatomy" else spec_of(method))
     assert release.audit.ok
     assert everyone(release) == list(range(600))
-
-
-def test_lost_shuffles_double_and_lose_nobody(tmp_path: Path) -> None:
-    """Rows in another order each time they are computed, sorted by chance, and what was shuffled for that deleted as
-    soon as the first part of it has been read: Spark computes it again for the others, by the numbers that were kept."""
-    session = spark()
-    folder = session.sparkContext.getConf().get("spark.local.dir")
-    mark = tmp_path / "done"
-
-    def unsteady(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import secrets
-
-        for batch in batches:
-            yield batch.take(pa.array(sorted(range(batch.num_rows), key=lambda _: secrets.randbits(64)), pa.int64()))
-
-    def deleting(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches
-        if not mark.exists():
-            mark.touch()
-            for file in Path(folder).rglob("shuffle_*.data"):
-                file.unlink(missing_ok=True)
-
-    frame = session.range(20_000, numPartitions=4).selectExpr("id AS who")
-    with engine_for(Data(), frame) as engine:
-        engine.session.conf.set("spark.sql.shuffle.partitions", "8")  # type: ignore[attr-defined]
-        engine.session.conf.set("spark.sql.adaptive.enabled", "false")  # type: ignore[attr-defined]
-        rows = shuffled(engine, engine.open(frame.mapInArrow(unsteady, frame.schema), Data()))
-        found = engine.frame(rows).mapInArrow(deleting, "who long").toArrow()  # type: ignore[attr-defined]
-    assert mark.exists()
-    assert sorted(found["who"].to_pylist()) == list(range(20_000))
 
 
 @pytest.mark.parametrize("method", ["optimal", "mondrian", "ring"])
@@ -233,8 +262,15 @@ def test_only_counts_come_to_the_driver(method: str, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(Spark, "fetch", watched)
     monkeypatch.setattr(Spark, "batches", None)
-    rows = spark().range(5_000).selectExpr(
-        "id AS who", "CAST(20 + id % 6 AS INT) AS age", "IF(id % 4 = 0, 'Oslo', 'Hamar') AS town", "'flu' AS illness"
+    rows = (
+        spark()
+        .range(5_000)
+        .selectExpr(
+            "id AS who",
+            "CAST(20 + id % 6 AS INT) AS age",
+            "IF(id % 4 = 0, 'Oslo', 'Hamar') AS town",
+            "'flu' AS illness",
+        )
     )
     release = rf.anonymize(rows, spec_of(method))
     assert release.audit.ok

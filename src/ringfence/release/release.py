@@ -37,8 +37,8 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
-    """What it was made from: a path, an Arrow table or a DataFrame of Spark. Only kept where a release cannot be audited without it, or
-    attacks were asked for."""
+    """What it was made from: a path, an Arrow table or a DataFrame of Spark. Only kept where a release cannot be
+    audited without it, or attacks were asked for."""
     traced: Any = field(default=None, repr=False)
     """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
@@ -128,7 +128,10 @@ class Release:
         file_format = file_format or usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with new_version(Path(folder)) as version, engine_for(self.spec.data, self.table, scratch=version.scratch) as engine:
+        with (
+            new_version(Path(folder)) as version,
+            engine_for(self.spec.data, self.table, self.original, scratch=version.scratch) as engine,
+        ):
 
             def opened(table: Any) -> Any:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
@@ -142,7 +145,7 @@ class Release:
                 plots=plots,
                 sensitive=opened(self.sensitive),
             )
-        return path
+        return Path(path)
 
     def job(self, engine: "Engine") -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""

@@ -14,9 +14,14 @@ def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine
     What it has no memory for, it may write into `scratch`.
     """
     from ringfence.rows.duckdb import DuckDB
-    from ringfence.rows.remote import is_spark
+    from ringfence.rows.remote import is_database, is_spark
 
     for source in sources:
+        if is_database(source):
+            needed("psycopg", "from PostgreSQL", "postgres")
+            from ringfence.rows.postgres import Postgres
+
+            return Postgres(source, data, scratch=scratch)
         if is_spark(source):
             needed("pyspark", "from Spark", "spark")
             from ringfence.rows.spark import Spark

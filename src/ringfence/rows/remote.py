@@ -26,6 +26,15 @@ def is_remote(source: str) -> bool:
     return "://" in source
 
 
+def is_database(source: object) -> bool:
+    """Whether a source is the address of a database.
+
+    >>> is_database("postgresql://host/base"), is_database("people.csv")
+    (True, False)
+    """
+    return isinstance(source, str) and source.partition("://")[0] in ("postgresql", "postgres")
+
+
 def is_spark(source: object) -> bool:
     """Whether a source lies in Spark: one of its DataFrames, or an address that begins with spark://.
 
@@ -54,7 +63,7 @@ def download(address: str, copy: Path) -> str:
     if parts.scheme not in ("https", "http", "s3"):
         raise SpecError(
             f"data.source = {shown!r}: {parts.scheme}:// cannot be read;"
-            " allowed: a path, a pattern, a folder, -, https://, s3:// and spark://; databases are not there yet"
+            " allowed: a path, a pattern, a folder, -, https://, s3://, postgresql:// and spark://"
         )
     if parts.scheme == "http" and parts.hostname not in HERE:
         raise SpecError(f"data.source = {shown!r}: http:// is not encrypted; allowed: https://, or a downloaded file")

@@ -28,6 +28,7 @@ from ringfence.rows.remote import is_spark
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
 from ringfence.rows.sources import KEY, OWN, PLACE, ROWS, as_arrow
 from ringfence.rows.spark_session import (
+    activate,
     as_messages,
     complaint,
     frame_of,
@@ -66,6 +67,7 @@ class Spark(Engine):
     def __exit__(self, *_: object) -> None:
         for number in range(self._views):
             self.session.catalog.dropTempView(_view_name(number))
+        activate(self.home)
 
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a DataFrame, a table of the catalogue or Parquet files; anything else is copied to Spark.
@@ -75,14 +77,14 @@ class Spark(Engine):
         if is_spark(source):
             with self.blaming("cannot read the source"):
                 frame = moved(opened(self.home, source, data), self.session)
-                rows = self._view(frame) if not is_drawn_anew(frame) else self._kept(frame)
+                rows = self.view(frame) if not is_drawn_anew(frame) else self._kept(frame)
         elif isinstance(source, str | Path):
             place = find(source)
             if place.form is not PARQUET or place.folders:
                 return self._copied(source, data, as_it_stands)
             with self.blaming(f"cannot read {place.shown}"):
                 files = [file.resolve().as_uri() for file in place.files]
-                rows = self._view(opened(self.session, self.session.read.parquet(*files), data))
+                rows = self.view(opened(self.session, self.session.read.parquet(*files), data))
         else:
             table = as_arrow(source)
             rows = self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
@@ -104,7 +106,7 @@ class Spark(Engine):
 
         with self.blaming("a table cannot be held"):
             frame = frame_of(self.session, for_engine(table))
-            return self._view(broadcast(frame) if table.nbytes <= BROADCAST else frame)
+            return self.view(broadcast(frame) if table.nbytes <= BROADCAST else frame)
 
     def placed(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a number each, kept: computed again, they might come in another order."""
@@ -166,8 +168,8 @@ class Spark(Engine):
         lost, the job fails, where rows that are merely cached would be drawn a second time without a word.
         """
         if self.session.sparkContext.getCheckpointDir() is not None:
-            return self._view(frame.checkpoint(eager=True))
-        return self._view(frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK))
+            return self.view(frame.checkpoint(eager=True))
+        return self.view(frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK))
 
     def frame(self, rows: ibis.Table) -> "DataFrame":
         """Return an expression as a DataFrame."""
@@ -211,7 +213,8 @@ class Spark(Engine):
         """Return the version of Spark."""
         return {"spark": str(self.session.version)}
 
-    def _view(self, frame: "DataFrame") -> ibis.Table:
+    def view(self, frame: "DataFrame") -> ibis.Table:
+        """Return the rows of a DataFrame of this session."""
         name = _view_name(self._views)
         frame.createTempView(name)
         self._views += 1

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -41,8 +41,9 @@ def session_for(source: Any, data: Data) -> "SparkSession":
     from pyspark.sql import SparkSession
 
     if not isinstance(source, str):
-        _refuse_connect(source.sparkSession)
-        return source.sparkSession
+        there: SparkSession = source.sparkSession
+        _refuse_connect(there)
+        return there
     active = SparkSession.getActiveSession()
     if active is not None:
         _refuse_connect(active)
@@ -70,6 +71,11 @@ def own_session(home: "SparkSession") -> "SparkSession":
     for name, value in {**given, **OWN_SETTINGS}.items():
         own.conf.set(name, value)
     return own
+
+
+def activate(session: "SparkSession") -> None:
+    """Make a session the active one again: whichever made a DataFrame last has taken its place."""
+    session.createDataFrame([], "nothing int")
 
 
 def moved(frame: "DataFrame", session: "SparkSession") -> "DataFrame":
@@ -103,10 +109,7 @@ def _as_spark_says(size: str) -> str:
 
 def opened(session: "SparkSession", source: Any, data: Data) -> "DataFrame":
     """Return what a source is: a DataFrame, a table of the catalogue, or a folder of Parquet files."""
-    if not isinstance(source, str):
-        frame = source
-    else:
-        frame = _addressed(session, source, data)
+    frame = source if not isinstance(source, str) else _addressed(session, source, data)
     refuse_odd_names(frame.columns)
     return as_the_door_has_it(frame)
 
@@ -114,16 +117,17 @@ def opened(session: "SparkSession", source: Any, data: Data) -> "DataFrame":
 def _addressed(session: "SparkSession", address: str, data: Data) -> "DataFrame":
     from pyspark.errors import AnalysisException
 
-    path = unquote(urlsplit(address).path)
-    if bool(path.strip("/")) == (data.table is not None):
+    parts = urlsplit(address)
+    path, table = unquote(parts.path), unquote(parts.fragment) or data.table
+    if bool(path.strip("/")) == (table is not None):
         raise SpecError(
-            f"data.source = {address!r} with data.table = {data.table!r}: name a folder of Parquet files in the source"
+            f"{address!r} with the table {table!r}: name a folder of Parquet files in the address"
             " (spark:///data/people), or a table of the catalogue (source = 'spark://', table = 'health.people')"
         )
     try:
-        return session.table(data.table) if data.table is not None else session.read.parquet(path)
+        return session.table(table) if table is not None else session.read.parquet(path)
     except AnalysisException as error:
-        raise DataError(f"cannot read {data.table or address!r}: {first_line(error)}") from error
+        raise DataError(f"cannot read {table or address!r}: {first_line(error)}") from error
 
 
 def as_the_door_has_it(frame: "DataFrame") -> "DataFrame":
@@ -199,7 +203,7 @@ def frame_of(session: "SparkSession", table: pa.Table) -> "DataFrame":
     return session.createDataFrame(table, schema)
 
 
-def as_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def as_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return batches as rows of one cell each, in which a whole batch travels (carried out by Spark's workers)."""
     for batch in batches:
         sink = pa.BufferOutputStream()
