@@ -51,9 +51,9 @@ def anonymize(
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), a DataFrame of Spark, the path of a file,
     or None for `data.source` of the specification; the release's table is of the same kind (Arrow for files). It
-    is never changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told
-    how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is known
-    not to be sound, and releases that fail their audit: for experiments.
+    is never changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener`
+    is told how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is
+    known not to be sound, and releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})

