@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long lint pages bench clean
+.PHONY: demo test test-long lint pages bench wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make test-long  the same tests with far more random cases"
 	@echo "make lint       ruff, mypy and import-linter only"
 	@echo "make pages      the pages and schemas of docs that the code writes"
+	@echo "make wheel      build what pip installs, and try it in a clean environment"
 	@echo "make bench      measure speed and memory against peers"
 
 $(READY): pyproject.toml
@@ -51,5 +52,13 @@ $(BENCH)/.ready: pyproject.toml
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks
 
+# What `pip install ringfence` gets: built, installed where nothing else is, and used there.
+wheel: $(READY)
+	rm -rf dist .venv-wheel
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist && ../.venv-wheel/bin/ringfence demo -o demo-of-the-wheel && rm -rf demo-of-the-wheel
+
 clean:
-	rm -rf $(VENV) $(BENCH) demo-release
+	rm -rf $(VENV) $(BENCH) .venv-wheel dist demo-release

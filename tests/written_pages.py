@@ -4,15 +4,18 @@ docs/commands.md has every command with its arguments and options; docs/plan.sch
 kind looks like.
 """
 
+import importlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from pkgutil import iter_modules
+from typing import Any
 
 from typer.main import get_command
 
+from ringfence import plans
 from ringfence.cli import app
-from ringfence.search.decision import Plan
+from ringfence.plans.base import Plan
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -53,11 +56,18 @@ def _row(option: Any) -> str:
     return f"| {names} | {default}| {option.help} |\n"
 
 
+def plan_kinds() -> list[type[Plan]]:
+    """Return every kind of plan that there is a module of, by name."""
+    modules = [importlib.import_module(f"ringfence.plans.{found.name}") for found in iter_modules(plans.__path__)]
+    kinds = {part for module in modules for part in vars(module).values() if isinstance(part, type)}
+    return sorted((kind for kind in kinds if issubclass(kind, Plan) and hasattr(kind, "kind")), key=lambda k: k.kind)
+
+
 def plan_schema() -> str:
     """Return the JSON schema of saved plans, one for every kind."""
     kinds: list[dict[str, Any]] = []
     shared: dict[str, Any] = {}
-    for kind in get_args(Plan):
+    for kind in plan_kinds():
         schema = kind.schema()
         for name, part in schema.pop("$defs", {}).items():
             assert shared.setdefault(name, part) == part, f"two parts of plans are called {name}"

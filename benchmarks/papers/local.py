@@ -103,7 +103,9 @@ def _rows(questions: Sequence[tuple[tuple[Census, Spec], int]], representation: 
             start = time.process_time()
             decision = decide(census, asked, Watch())
             seconds = time.process_time() - start
-            errors = run_workload(decision.row_plan.published(census)).errors
+            published = decision.plan.published(census)
+            assert published is not None
+            errors = run_workload(published).errors
             yield {
                 "method": name,
                 "attributes": len(census.quasi),

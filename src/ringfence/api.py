@@ -91,7 +91,9 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
         raise SpecError(
             f"unknown = {unknown!r}{suggestion(unknown, ('error', 'suppress'))}: allowed: 'error', 'suppress'"
         )
-    saved = plan if isinstance(plan, GlobalPlan) else GlobalPlan.load(plan)
+    saved = GlobalPlan.load(plan) if isinstance(plan, str | Path) else plan
+    if not saved.recodes_values:
+        raise SpecError(f"a plan of the kind {saved.kind!r} is about the rows that it was made for; allowed: 'global'")
     spec = Spec.loads(saved.spec, "the plan's specification")
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
@@ -126,7 +128,7 @@ def _audited(
     """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
     from ringfence.rows.casts import cast_table
     from ringfence.rows.dates import open_again, with_spelled_dates
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.number_marks import plain_number_table
     from ringfence.rows.same_value import canonical_table
     from ringfence.rows.sources import as_arrow, collected, like
@@ -134,7 +136,7 @@ def _audited(
     source = collected(source)
     _check_choice(source, spec)
     held = None
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, source) as engine:
         if not isinstance(source, str | Path):
             plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
             held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
@@ -319,12 +321,12 @@ def run(
     from ringfence.release.manifest import beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
 
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
-    with new_version(Path(folder)) as version, DuckDB(spec.data, scratch=version.scratch) as engine:
+    with new_version(Path(folder)) as version, engine_for(spec.data, source, scratch=version.scratch) as engine:
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _dated(original, spec)
@@ -352,11 +354,11 @@ def _format_of(source: str | Path, spec: Spec) -> str:
 def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
     from ringfence.release.publish import write_audited
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with DuckDB(release.spec.data) as engine:
+    with engine_for(release.spec.data) as engine:
         write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
     return replace(release, table=target)
 
@@ -373,7 +375,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     from ringfence.census.census import take_census
     from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import ROWS
     from ringfence.search.front.frontier import exact_front
     from ringfence.search.front.poka import poka_front
@@ -383,7 +385,7 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
     check_front(spec, freer)
     diary = Diary(listener)
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, _located(source, spec)) as engine:
         diary("count", "counting the rows")
         source = _located(source, spec)
         _check_choice(source, spec)
@@ -433,7 +435,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     from ringfence.draft.draft import draft_spec
     from ringfence.draft.guess import guess_data
     from ringfence.draft.written import how_written
-    from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.formats import TEXT
     from ringfence.rows.places import find, is_local
     from ringfence.rows.sources import as_arrow, collected, unpacked
@@ -446,7 +448,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
             with unpacked(place.files[0]) as text:
                 data = guess_data(text)
     given = source if name is not None else as_arrow(collected(source))
-    with DuckDB(data) as engine:
+    with engine_for(data, given) as engine:
         data, told = how_written(engine, engine.open(given, data), data)
         return draft_spec(engine, engine.open(given, data), data, name, told)
 
@@ -480,14 +482,14 @@ def audit(
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
-    from ringfence.rows.duckdb import DuckDB
     from ringfence.rows.engine import as_released
+    from ringfence.rows.engines import engine_for
     from ringfence.rows.places import local_file
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
         sensitive = beside(Path(table))
-    with DuckDB(spec.data) as engine:
+    with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)
 

@@ -27,8 +27,6 @@ from ringfence.spec import Spec
 from ringfence.version import __version__
 
 if TYPE_CHECKING:
-    from ringfence.plans.group import GroupColumn
-    from ringfence.plans.recode import ColumnPlan
     from ringfence.search.progress import SearchResult
 
 app = typer.Typer(
@@ -431,7 +429,7 @@ def _show_release(release: Release) -> None:
 def _show_columns(release: Release) -> None:
     """Print how each attribute was recoded, and some labels that it is published under."""
     spec, levels = release.spec, release.plan.levels
-    columns: dict[str, ColumnPlan | GroupColumn] = {**release.plan.columns}
+    columns = {**release.plan.columns}
     columns |= {} if release.item_plan is None else release.item_plan.columns
     rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in columns.items():
@@ -452,7 +450,7 @@ def _show_columns(release: Release) -> None:
 def _searches(release: Release) -> Iterator[tuple[str, "SearchResult", bool]]:
     """Yield what was searched: its name, what was found out, and whether recodings were judged one by one."""
     if release.search is not None:
-        yield "search", release.search, release.plan.kind not in ("group", "ring")
+        yield "search", release.search, release.plan.together is None
     basket = release.decision.basket
     if basket is not None and basket.plan is not release.plan:
         yield "search of item cuts", basket.search, True

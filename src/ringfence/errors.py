@@ -63,6 +63,15 @@ def some_rows(count: int) -> str:
     return f"{count} row" if count == 1 else f"{count} rows"
 
 
+def first_in(row: int | None) -> str:
+    """Return a clause that says where something stands first; nothing where rows have no order.
+
+    >>> first_in(1200), first_in(None)
+    (', first in row 1,200', '')
+    """
+    return "" if row is None else f", first in row {row:,}"
+
+
 def these(count: int) -> str:
     """Return how rows are spoken of: all that there are, be it one.
 

@@ -1,3 +1,5 @@
-"""Which version this is."""
+"""Which version this is: that of the tag it was built from, or so many commits after it."""
 
-__version__ = "0.1.0.dev0"
+from importlib.metadata import version
+
+__version__ = version("ringfence")

@@ -152,3 +152,9 @@ def test_a_target_that_cannot_be_is_refused(
     pyarrow.csv.write_csv(OLD, saved / "new.csv")
     assert run(monkeypatch, "apply", saved / "out/private/plan.json", saved / "new.csv", "-o", saved / target) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_plan_about_rows_is_not_applied_to_others() -> None:
+    plan: Any = rf.anonymize(OLD, with_parts(SPEC, method={"name": "local"})).plan
+    with pytest.raises(SpecError, match="a plan of the kind 'group' is about the rows that it was made for"):
+        rf.apply(plan, OLD)

@@ -20,7 +20,7 @@ from ringfence.spec.tables import BoundaryLevel
 SHOWN_VALUES = 10
 GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-")
 """How others write that a value is missing."""
-PLACE, LABEL = "ringfence place", "ringfence label"
+LABEL = "ringfence label"
 
 
 def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
@@ -113,7 +113,7 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
         gaps = sorted({*as_they_stand} & {*GAPS})
         wrong += f" (where {listed(map(repr, gaps))} means that a value is missing: data.missing_values)" * bool(gaps)
         for finding in _about(released, column, strange, "labels", wrong, released.rows):
-            row = _first_row(engine, rows, column.name, as_they_stand)
+            row = engine.first(rows, rows[column.name].cast("string").isin(as_they_stand))
             yield (
                 replace(finding, message=f"{finding.message}; first in row {row:,}, not counting the names of columns")
                 if row
@@ -130,15 +130,6 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
         sharing = [code for code, label in enumerate(column.spelled) if label in shared]
         wrong = f"which share values; by the scheme {scheme!r} each value has one label"
         yield from _about(released, column, sharing, "recoding", wrong, released.rows)
-
-
-def _first_row(engine: Engine, rows: ibis.Table, name: str, labels: Sequence[str]) -> int | None:
-    """Return the first row, counted from 1, that has one of these labels as it stands."""
-    place = ibis.row_number().name(PLACE)
-    numbered = rows.select(rows[name].cast("string").name(LABEL), place)
-    first = engine.fetch(numbered.filter(numbered[LABEL].isin(labels)).aggregate(numbered[PLACE].min().name(PLACE)))
-    found = first[PLACE].to_pylist()[0]
-    return None if found is None else int(found) + 1
 
 
 def _about(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.draft.page import share
 from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile, Spread
-from ringfence.draft.words import BARE_WEIGHTS, Meaning, Nature, is_bare_key, meanings_of, words_of
+from ringfence.draft.words import BARE_WEIGHTS, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
 from ringfence.spec.tables import Role
 
 FEW_ROWS = 50
@@ -96,7 +96,7 @@ def singles_out(column: Profile) -> bool:
     return column.is_number and column.distinct > FEW_VALUES and column.alone > TELLING * column.present
 
 
-def _weights(column: Profile, meaning: Meaning) -> Guess:
+def _weights(column: Profile, meaning: ColumnMeaning) -> Guess:
     """Return the role of survey weights: published where many rows share each, since analysts need them."""
     if column.distinct * FEW_ROWS <= column.present:
         reason = f"{meaning.reason}: published, since many rows share each"
@@ -133,7 +133,7 @@ def _counts_on(column: Profile, spread: Spread) -> bool:
     return spread.whole and (dense or (len(digits) == 1 and min(digits) >= DIGITS_OF_KEYS))
 
 
-def _fits(meaning: Meaning, column: Profile) -> bool:  # noqa: PLR0911  one a meaning
+def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  one a meaning
     """Whether a column's values may be what its name says."""
     spread = column.spread
     fractions = spread is not None and not spread.whole

@@ -17,7 +17,7 @@ Nature: TypeAlias = Literal["age", "year", "day", "postcode", "amount", "categor
 
 
 @dataclass(frozen=True)
-class Meaning:
+class ColumnMeaning:
     """What a column holds by its name: its role, why, and of what nature its values should be.
 
     Of several meanings that a name may have, the one of the highest rank is taken, then the one of the longest word.
@@ -31,8 +31,8 @@ class Meaning:
     words: tuple[str, ...]
 
 
-def _meaning(key: str, role: Role, reason: str, nature: Nature, rank: int, words: str) -> Meaning:
-    return Meaning(key, role, reason, nature, rank, tuple(word.strip() for word in words.split(",")))
+def _meaning(key: str, role: Role, reason: str, nature: Nature, rank: int, words: str) -> ColumnMeaning:
+    return ColumnMeaning(key, role, reason, nature, rank, tuple(word.strip() for word in words.split(",")))
 
 
 MEANINGS = (
@@ -176,7 +176,7 @@ def words_of(name: str) -> list[str]:
 
 
 @cache
-def meanings_of(name: str) -> tuple[Meaning, ...]:
+def meanings_of(name: str) -> tuple[ColumnMeaning, ...]:
     """Return what a column's name may mean, the likeliest first.
 
     A word or phrase counts where it stands among the words of the name, also written as one word; long words also at

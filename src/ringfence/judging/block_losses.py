@@ -16,7 +16,7 @@ from ringfence.judging.losses import CellLoss, Covering, cell_loss
 from ringfence.judging.metrics import hdm_tallies
 
 
-class Blocks(Covering, Protocol):
+class CountedBlocks(Covering, Protocol):
     """Blocks, entry by entry: what their labels cover, and how many rows they have."""
 
     @property
@@ -36,7 +36,7 @@ class BlockLoss:
     cell: CellLoss | None
     tally: Floats
 
-    def flat(self, blocks: Blocks) -> Floats:
+    def flat(self, blocks: CountedBlocks) -> Floats:
         """Return what each row of a block loses, but for its tally."""
         if self.share == 0:
             return np.zeros(len(blocks.rows))
@@ -44,7 +44,7 @@ class BlockLoss:
             return np.full(len(blocks.rows), self.share)
         return self.share * self.cell.of(self.quasi, blocks)
 
-    def by_tally(self, blocks: Blocks) -> Floats:
+    def by_tally(self, blocks: CountedBlocks) -> Floats:
         """Return what rows of a block lose less for each unit of their tally."""
         if self.share == 0 or self.cell is not None:
             return np.zeros(len(blocks.rows))

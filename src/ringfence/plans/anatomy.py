@@ -6,23 +6,24 @@ plan says which number goes where. So a plan tells of nobody more than the two t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from ringfence.arrays import Longs
-from ringfence.census.census import Census, Sensitive
+from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.groups import Groups
 from ringfence.kernels.secret import secret_key
 from ringfence.markup import paragraph
-from ringfence.plans.base import Label, Occasion, SavedPlan
+from ringfence.plans.base import Occasion, Plan
+from ringfence.plans.published import Label, PlanColumn
 from ringfence.rows.sources import BUCKET, CODE, COUNT, RAW, SHARE
-from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Copy, Draw, LookUp, Place, Step
+from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Copy, Draw, LookUp, NumberRows, Step
 
 
 @dataclass(frozen=True)
-class AnatomyPlan(SavedPlan):
+class AnatomyPlan(Plan):
     """Publish rows without their sensitive value, but with the number of a bucket; and the values of each bucket.
 
     `sensitive` is the attribute and `values` are its leaves. Bucket b, numbered from 1 on in what is published, has
@@ -55,7 +56,7 @@ class AnatomyPlan(SavedPlan):
         turns = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
         shares = {NUMBER: values[order], FIRST: turns, STOP: turns + 1, SHARE: buckets[order]}
         codes = pa.table({RAW: part.raw, CODE: part.raw_leaves.astype(np.int64)})
-        steps: list[Step] = [Complete(self.complete), Place(), LookUp(codes, {part.name: RAW})]
+        steps: list[Step] = [Complete(self.complete), NumberRows(), LookUp(codes, {part.name: RAW})]
         drawn = Draw(CODE, pa.table(shares), secret_key("rows").hex())
         return CarryOut([*steps, drawn, Copy(SHARE, BUCKET)], [], [BUCKET])
 
@@ -63,14 +64,13 @@ class AnatomyPlan(SavedPlan):
         """Return the second table: how often each value is in each bucket, in an order that follows from itself."""
         return _sensitive_table(self, census)
 
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """No column is recoded."""
-        return {}
+    def untouched(self, census: Census) -> Sequence[Quasi]:
+        """Return the quasi-identifiers: they are published as they are, and the sensitive values apart from them."""
+        return census.quasi
 
     @property
-    def levels(self) -> dict[str, int]:
-        """Buckets have no levels."""
+    def columns(self) -> Mapping[str, PlanColumn]:
+        """No column is recoded."""
         return {}
 
     @property

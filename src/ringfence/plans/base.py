@@ -1,28 +1,25 @@
-"""What all kinds of plan share: how they are saved and loaded."""
+"""What all kinds of plan can do: be saved and loaded, say what is published, and give the steps that carry them out."""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from ringfence.census.baskets import BasketColumn
-from ringfence.census.census import Census
+from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.errors import DataError
+from ringfence.plans.published import PlanColumn, Published, Together
 from ringfence.rows.steps import CarryOut
 
 FORMAT = "ringfence plan 2"
 
-
 CHUNK = 100_000
 """How many cells of a table are written in one go."""
-
-
-Label = str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +38,26 @@ class Occasion:
     separator: str | None = None
 
 
-@dataclass(frozen=True)
-class SavedPlan(ABC):
-    """What all kinds of plan share: how they are saved, loaded and carried out."""
+class Plan(ABC):
+    """What was decided, in terms of leaves and labels.
+
+    Every kind can be saved and loaded, says what is published, and gives the steps that carry it out. Whoever works
+    with plans asks them, and need not know which kinds there are. What is said here holds where a kind says nothing
+    else.
+    """
 
     kind: ClassVar[str]
+    recodes_values: ClassVar[bool] = False
+    """Whether each value is recoded the same way everywhere, so that the plan can recode other rows, too."""
+    spec: str
+    suppressed_rows: int
+    masked: bool
+
+    if TYPE_CHECKING:  # a field of most kinds, worked out by others
+
+        @property
+        def columns(self) -> Mapping[str, PlanColumn]:
+            """The columns that are recoded, with the labels that they are published under."""
 
     @abstractmethod
     def carry_out(self, occasion: Occasion) -> CarryOut:
@@ -55,8 +67,36 @@ class SavedPlan(ABC):
         """Return the table that is published beside the rows, if there is one."""
         return None
 
+    def published(self, census: Census) -> Published | None:  # noqa: ARG002
+        """Return what the plan makes of the quasi-identifiers of a census; None where it does not touch them."""
+        return None
+
+    def untouched(self, census: Census) -> Sequence[Quasi | Sensitive]:
+        """Return the attributes that were counted and are published as they are."""
+        return census.sensitive
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The level of each attribute whose scheme has levels."""
+        return {}
+
+    @property
+    def together(self) -> Together | None:
+        """The groups or rings that rows were put into; None where values were recoded."""
+        return None
+
+    @property
+    def failing_classes(self) -> int | None:
+        """How many classes were suppressed; None where it is rows."""
+        return None
+
+    @abstractmethod
+    def _repr_html_(self) -> str:
+        """Return what was decided, for a notebook."""
+
     def dumps(self) -> str:
         """Return the plan as JSON: tables by column, each on a line."""
+        assert is_dataclass(self), "every kind of plan is one"
         written = {"format": FORMAT, "kind": self.kind, **{f.name: getattr(self, f.name) for f in fields(self)}}
         parts = [f"{json.dumps(name)}: {_as_json(value, 1)}" for name, value in written.items()]
         return "{\n " + ",\n ".join(parts) + "\n}"

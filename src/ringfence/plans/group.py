@@ -22,11 +22,11 @@ from ringfence.census.groups import Groups
 from ringfence.judging.losses import detail_loss
 from ringfence.kernels.secret import secret_key
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plans.base import Label, Occasion
-from ringfence.plans.published import Beside, PlanColumn, Published, RowPlan, Together, others
+from ringfence.plans.base import Occasion, Plan
+from ringfence.plans.published import Beside, Label, PlanColumn, Published, Together, others
 from ringfence.plans.recode import typed_leaves
 from ringfence.rows.sources import CODE, KEY, RAW, SHARE
-from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, Place, Step
+from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, NumberRows, Step
 from ringfence.values.hierarchy import MISSING, Hierarchy
 
 SHOWN_GROUPS = 8
@@ -133,7 +133,7 @@ def outside(numbers: pa.Array, least: int, stop: int | None = None) -> bool:
 
 
 @dataclass(frozen=True)
-class LabelledPlan(RowPlan):
+class LabelledPlan(Plan):
     """What plans share in which rows, not values, are decided on: the labels of their groups, and how they are shown.
 
     `columns` are the quasi-identifiers, `watched` the leaves of sensitive attributes that tell rows apart. A
@@ -148,11 +148,6 @@ class LabelledPlan(RowPlan):
     def groups(self) -> int:
         """How many groups there are, or kinds of slots: what is told apart by its labels."""
         return max((len(column.groups) for column in self.columns.values()), default=0)
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """Rows have no levels."""
-        return {}
 
     @abstractmethod
     def _headline(self) -> str:
@@ -219,7 +214,7 @@ class GroupPlan(LabelledPlan):
         parts: list[Quasi | Sensitive] = [*census.quasi]
         parts += [part for name in self.watched for part in census.sensitive if part.name == name]
         codes = {part.name: f"{part.name} {CODE}" for part in parts}
-        steps: list[Step] = [Complete(self.complete), Place()]
+        steps: list[Step] = [Complete(self.complete), NumberRows()]
         for part in parts:
             leaves = pa.array(part.raw_leaves.astype(np.int64))
             steps.append(LookUp(pa.table({RAW: part.raw, codes[part.name]: leaves}), {part.name: RAW}))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ringfence.census.baskets import BasketColumn
 from ringfence.errors import SpecError
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plans.base import Occasion, SavedPlan
+from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.recode import ColumnPlan
 from ringfence.rows.steps import CarryOut, Relabel
 
@@ -44,7 +44,7 @@ class ItemExplanation:
 
 
 @dataclass(frozen=True)
-class ItemPlan(SavedPlan):
+class ItemPlan(Plan):
     """Publish each item of a basket under a label of the item tree, each label once a basket.
 
     `column` is the attribute and `items` say how its items are published. `reasons` have for every label of several
@@ -78,11 +78,6 @@ class ItemPlan(SavedPlan):
     def columns(self) -> Mapping[str, ColumnPlan]:
         """The plan of the only column."""
         return {self.column: self.items}
-
-    @property
-    def levels(self) -> dict[str, int]:
-        """A cut has no level."""
-        return {}
 
     @property
     def generalized(self) -> dict[str, list[str]]:

@@ -1,7 +1,6 @@
-"""What plans of rows publish: which rows of a census are published as what, whatever the kind of plan."""
+"""What a plan publishes: which rows of a census as what, and what that tells of each column, whatever its kind."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +9,8 @@ import numpy as np
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Shown
-from ringfence.plans.base import Label, SavedPlan
+
+Label = str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,9 @@ class Together:
 
 
 class PlanColumn(ABC):
-    """What all plans of rows tell of a quasi-identifier: the labels that it is published under."""
+    """What all plans tell of a column: its leaves, and the labels that they are published under."""
 
+    leaves: tuple[Label, ...]
     labels: tuple[Label, ...]
 
     @property
@@ -122,33 +123,6 @@ class PlanColumn(ABC):
         if by_leaf is None:
             return len(self.labels)
         return len({by_leaf[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
-
-
-class RowPlan(SavedPlan):
-    """A plan of rows with quasi-identifiers: what every kind of them tells."""
-
-    columns: Mapping[str, PlanColumn]
-    suppressed_rows: int
-    masked: bool
-
-    @property
-    @abstractmethod
-    def levels(self) -> dict[str, int]:
-        """The level of each attribute whose scheme has levels."""
-
-    @abstractmethod
-    def published(self, census: Census) -> Published:
-        """Return what the plan makes of a census."""
-
-    @property
-    def together(self) -> Together | None:
-        """The groups or rings that rows were put into; None where values were recoded."""
-        return None
-
-    @property
-    def failing_classes(self) -> int | None:
-        """How many classes were suppressed; None where it is rows."""
-        return None
 
 
 def others(census: Census) -> list[Sensitive]:

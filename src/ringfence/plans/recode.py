@@ -17,8 +17,8 @@ from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
 from ringfence.judging.losses import detail_loss
 from ringfence.markup import clipped, paragraph, shortened, table
-from ringfence.plans.base import Label, Occasion
-from ringfence.plans.published import Beside, PlanColumn, Published, RowPlan, others
+from ringfence.plans.base import Occasion, Plan
+from ringfence.plans.published import Beside, Label, PlanColumn, Published, others
 from ringfence.rows.sources import WHOSE
 from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
 from ringfence.values.builders import label
@@ -68,7 +68,7 @@ class ColumnPlan(PlanColumn):
 
 
 @dataclass(frozen=True)
-class GlobalPlan(RowPlan):
+class GlobalPlan(Plan):
     """Recode each value the same way everywhere, and suppress the classes that fail.
 
     `suppressed` lists those classes by the leaf that stands for each of their blocks. With `masked`, their rows stay in
@@ -77,6 +77,7 @@ class GlobalPlan(RowPlan):
     """
 
     kind: ClassVar[str] = "global"
+    recodes_values: ClassVar[bool] = True
     columns: Mapping[str, ColumnPlan]
     suppressed: tuple[tuple[int, ...], ...]
     suppressed_rows: int

@@ -8,7 +8,7 @@ import numpy as np
 
 from ringfence.audit.verdict import some
 from ringfence.markup import clipped, paragraph, table
-from ringfence.plans.published import Published, RowPlan
+from ringfence.plans.published import Published
 from ringfence.release.manifest import COUNTED
 from ringfence.report.evidence import attribute_losses
 from ringfence.report.words import kept, number, percent
@@ -72,8 +72,8 @@ def card_of(release: "Release") -> Card:
     metrics, plan = release.metrics, release.plan
     examples: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     lost = None
-    if isinstance(plan, RowPlan):
-        released = plan.published(release.census)
+    released = plan.published(release.census)
+    if released is not None:
         lost, examples = _lost(metrics["detail"], attribute_losses(released)), _examples(released)
     return Card(
         verdict=_verdict(release),

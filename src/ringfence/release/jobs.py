@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.declared import BASKETS
-from ringfence.errors import DataError, some_rows
+from ringfence.errors import DataError, first_in, some_rows
 from ringfence.release.diary import Diary
 from ringfence.spec import Spec
 
@@ -60,7 +60,7 @@ def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
         nobodys, first = engine.missing(rows, entity)
         if nobodys:
             raise DataError(
-                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}, first in row {first:,}: whose are"
+                f"data.entity = {entity!r} has no value in {some_rows(nobodys)}{first_in(first)}: whose are"
                 " they? Say so, or set data.missing = 'suppress' to leave such rows out"
             )
     return engine.count(rows, counted_columns(spec))
@@ -91,10 +91,10 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         with diary.searching(spec) as watch:
             decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
-        respelled = _respelled(census.quasi if spec.has_buckets else census.sensitive, census)
+        respelled = _respelled(decision.plan.untouched(census), census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
         made = _made(engine, rows, columns, decision, occasion, respelled)
-        if decision.recodes_values:
+        if decision.plan.recodes_values:
             evidence = _with_evidence(engine, rows, spec, census)
             if decision.composed is not None:
                 evidence = compose(evidence, spec, decision.composed.recodings).census
@@ -192,7 +192,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        respelled = _respelled(reused.census.sensitive, reused.census)
+        respelled = _respelled(plan.untouched(reused.census), reused.census)
         occasion = Occasion(reused.census, unknown=reused.unknown)
         return _made(engine, rows, columns, reused.decision, occasion, respelled)
 

@@ -10,7 +10,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numba
 import numpy
 import pyarrow
@@ -19,10 +18,11 @@ import pyarrow.parquet
 from ringfence.audit.trace.rows import same_rows
 from ringfence.audit.verdict import Finding, Verdict
 from ringfence.errors import DataError, listed
+from ringfence.plans.base import Plan
 from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PUBLIC
 from ringfence.rows.engine import Engine, as_released
-from ringfence.search.decision import Decision, Plan
+from ringfence.search.decision import Decision
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.version import __version__
@@ -54,8 +54,13 @@ def beside(release: Path) -> Path:
     return release.with_name(f"{SENSITIVE}{release.suffix}")
 
 
-def build_manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int) -> dict[str, Any]:
-    """Return what may be told about a release: nothing in it is a value of the data."""
+def build_manifest(
+    release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int, engines: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what may be told about a release: nothing in it is a value of the data.
+
+    `engines` are the versions of what the rows were carried out on.
+    """
     metrics, typed, values = decision.metrics, release.with_name(TYPED), beside(release)
     files = {"release": release, "typed": typed, SENSITIVE: values}
     search = {"search": decision.search}
@@ -66,7 +71,8 @@ def build_manifest(release: Path, decision: Decision, spec: Spec, verdict: Verdi
         "versions": {
             "ringfence": __version__,
             "python": platform.python_version(),
-            **{part.__name__: part.__version__ for part in (numpy, numba, duckdb, pyarrow)},
+            **{part.__name__: part.__version__ for part in (numpy, numba, pyarrow)},
+            **engines,
         },
         **{key: {"file": file.name, "sha256": file_hash(file)} for key, file in files.items() if file.exists()},
         "spec": public_spec(spec),

@@ -52,7 +52,8 @@ def publish(
     try:
         release = version.public / f"release.{file_format}"
         verdict = _write_release(job, rows, release, sensitive)
-        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete)
+        versions = job.engine.versions()
+        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete, versions)
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:

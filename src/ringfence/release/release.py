@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from ringfence.audit.verdict import Verdict
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
+    from ringfence.plans.base import Plan
     from ringfence.plans.items import ItemExplanation, ItemPlan
     from ringfence.release.job import Job
     from ringfence.report.build import Report
     from ringfence.rows.engine import Engine
-    from ringfence.search.decision import Decision, Plan
+    from ringfence.search.decision import Decision
     from ringfence.search.groups.boundaries import Explanation
     from ringfence.search.progress import SearchResult
 
@@ -87,9 +88,9 @@ class Release:
         in another order than in `table`.
         """
         from ringfence.plans.typed import typed_rows
-        from ringfence.rows.duckdb import DuckDB
+        from ringfence.rows.engines import engine_for
 
-        with DuckDB(self.spec.data) as engine:
+        with engine_for(self.spec.data) as engine:
             rows = engine.open(self.table, self.spec.data, as_it_stands=True)
             typed = typed_rows(engine, rows, self.spec)
             return engine.fetch(rows if typed is None else typed)
@@ -123,12 +124,12 @@ class Release:
         """
         from ringfence.release.folder import new_version
         from ringfence.release.publish import FORMATS, publish
-        from ringfence.rows.duckdb import DuckDB
+        from ringfence.rows.engines import engine_for
 
         file_format = file_format or usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with new_version(Path(folder)) as version, DuckDB(self.spec.data, scratch=version.scratch) as engine:
+        with new_version(Path(folder)) as version, engine_for(self.spec.data, scratch=version.scratch) as engine:
 
             def opened(table: Any) -> Any:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)

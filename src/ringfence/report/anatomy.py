@@ -5,34 +5,29 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from ringfence.audit.verdict import Verdict, some
+from ringfence.audit.verdict import some
 from ringfence.plans.anatomy import AnatomyPlan
 from ringfence.report.claims import Claim
-from ringfence.report.page import columns_table, template, versions
+from ringfence.report.page import every_page, template
+from ringfence.report.subject import Section, Subject
 from ringfence.report.words import joined
 from ringfence.spec import Spec
-from ringfence.spec.tables import shown_name
 
 
-def render_anatomy(
-    plan: AnatomyPlan, verdict: Verdict, spec: Spec, incomplete: int, attacks: Markup | None = None
-) -> str:
+def anatomy_page(subject: Subject) -> Section:
     """Return the page: the verdict, what was asked and done, what is promised, and what is not."""
-    return template("anatomy").render(
-        source=shown_name(spec.data.source) if spec.data.source else None,
-        verdict=verdict,
-        attacks=attacks,
-        spec=spec,
+    plan, spec = subject.decision.plan, subject.spec
+    assert isinstance(plan, AnatomyPlan), "this is the page of such plans"
+    html = template("anatomy").render(
+        **every_page(subject),
         asked=int(spec.diversities()[0].value),
         plan=plan,
         rows=sum(plan.sizes),
-        incomplete=incomplete,
+        incomplete=subject.incomplete,
         sizes=sorted(Counter(plan.sizes).items()),
-        method=spec.method.traits.line,
-        attributes=columns_table(spec),
         limits=list(_limits(plan, spec)),
-        versions=versions(),
     )
+    return Section(Markup(html), {})
 
 
 def _limits(plan: AnatomyPlan, spec: Spec) -> Iterator[Claim]:

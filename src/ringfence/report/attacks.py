@@ -1,7 +1,6 @@
 """Attacks for people: what each does in plain words, and how often it succeeds, in a picture and in a table."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import altair as alt
 from markupsafe import Markup
@@ -9,6 +8,7 @@ from markupsafe import Markup
 from ringfence.audit.verdict import Attack, Verdict, some
 from ringfence.report.page import inline, template
 from ringfence.report.style import ACCENT, INK, RELEASE, Chart, data, finish, layered, named, shown
+from ringfence.report.subject import Section
 
 CHART_WIDTH = 720
 MOST_LETTERS = 52
@@ -53,15 +53,7 @@ WORDS = {
 """Each attack by its name: a title, and what the adversary does."""
 
 
-@dataclass(frozen=True)
-class AttackSection:
-    """What a page says about attacks: its HTML, and its chart, if guesses were made."""
-
-    html: Markup
-    charts: Mapping[str, Chart]
-
-
-def attack_section(verdict: Verdict) -> AttackSection | None:
+def attack_section(verdict: Verdict) -> Section | None:
     """Show the attacks that were carried out; None where none were."""
     if not verdict.attacks and verdict.refinement is None:
         return None
@@ -79,7 +71,7 @@ def attack_section(verdict: Verdict) -> AttackSection | None:
         groups=groups,
         refinement=verdict.refinement,
     )
-    return AttackSection(Markup(html), charts)
+    return Section(Markup(html), charts)
 
 
 def headline(attacks: Sequence[Attack]) -> str:

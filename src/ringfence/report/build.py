@@ -9,11 +9,12 @@ from ringfence.census.baskets import Baskets
 from ringfence.census.census import Census
 from ringfence.plans.anatomy import AnatomyPlan
 from ringfence.plans.items import ItemPlan
-from ringfence.report.anatomy import render_anatomy
+from ringfence.report.anatomy import anatomy_page
 from ringfence.report.attacks import attack_section
-from ringfence.report.items import basket_section, render_items
-from ringfence.report.page import draw, render
+from ringfence.report.items import basket_section, item_page
+from ringfence.report.page import row_page
 from ringfence.report.style import Chart, as_png, as_svg
+from ringfence.report.subject import Section, Subject
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 
@@ -53,18 +54,19 @@ def build_report(
     it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
     `baskets` are those of the rows that are published, if they have any.
     """
-    attacked = attack_section(verdict)
-    attacks, charts = (None, {}) if attacked is None else (attacked.html, dict(attacked.charts))
-    section = None
-    if baskets is not None and decision.basket is not None:
-        section = basket_section(baskets, decision.basket)
-        charts = {**section.charts, **charts}
-    match decision.plan:
-        case AnatomyPlan():
-            return Report(render_anatomy(decision.plan, verdict, spec, incomplete, attacks), charts)
-        case ItemPlan() if section is not None:
-            return Report(render_items(section, decision.baskets, verdict, spec, attacks), charts)
-    drawn = draw(census, decision, spec)
-    basket = None if section is None else section.html
-    html = render(drawn, census, decision, verdict, spec, incomplete, basket, attacks)
-    return Report(html, {**drawn.charts, **charts})
+    attacks = attack_section(verdict)
+    subject = Subject(census, decision, verdict, spec, incomplete, baskets, attacks)
+    page = PAGES.get(decision.plan.kind, _rows)(subject)
+    return Report(str(page.html), {**page.charts, **({} if attacks is None else attacks.charts)})
+
+
+def _rows(subject: Subject) -> Section:
+    """Return the page of a release of rows, which may have baskets."""
+    baskets, decided = subject.baskets, subject.decision.basket
+    if baskets is None or decided is None:
+        return row_page(subject)
+    return row_page(subject, basket_section(baskets, decided))
+
+
+PAGES = {AnatomyPlan.kind: anatomy_page, ItemPlan.kind: item_page}
+"""Kinds of plan that have pages of their own, since they publish no quasi-identifiers under labels."""

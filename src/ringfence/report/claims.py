@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ringfence.audit.verdict import some
-from ringfence.plans.items import ItemPlan
-from ringfence.plans.published import RowPlan
+from ringfence.plans.base import Plan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
 from ringfence.spec import Spec
@@ -100,7 +99,7 @@ def _of_rings(spec: Spec) -> Iterator[Claim]:
         )
 
 
-def limits(spec: Spec, plan: RowPlan | ItemPlan, uniform: Mapping[str, Uniformity]) -> Iterator[Claim]:
+def limits(spec: Spec, plan: Plan, uniform: Mapping[str, Uniformity]) -> Iterator[Claim]:
     """Yield what this release does not promise."""
     classes = "class" if spec.of_role("quasi") else "set of baskets that fit"
     if spec.of_role("quasi"):

@@ -15,16 +15,17 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from ringfence.arrays import Bools, Floats
-from ringfence.audit.verdict import Verdict, some
+from ringfence.audit.verdict import some
 from ringfence.census.census import Census, Quasi
 from ringfence.declared import METRICS, SCHEMES
-from ringfence.plans.published import Published, RowPlan
+from ringfence.plans.base import Plan
+from ringfence.plans.published import Published
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.claims import limits, promises
 from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, shown
+from ringfence.report.subject import Section, Subject
 from ringfence.report.words import joined, number, percent
-from ringfence.search.decision import Decision
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.search.progress import MOST_COUNTED
 from ringfence.spec import Spec
@@ -61,9 +62,9 @@ class Drawn:
         return [{"title": self.titles[name], "svg": inline(self.charts[name], self.titles[name])} for name in names]
 
 
-def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
+def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
     """Compute the evidence and draw every chart of a report."""
-    released = decision.row_plan.published(census)
+    census = released.census
     drawn = Drawn(
         released=released,
         losses=evidence.attribute_losses(released),
@@ -72,7 +73,7 @@ def draw(census: Census, decision: Decision, spec: Spec) -> Drawn:
         workload=run_workload(released),
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
-        column = decision.row_plan.columns[quasi.name]
+        column = plan.columns[quasi.name]
         if column.changes_nothing or column.tells_nothing:
             continue  # a sentence says it all
         name = _file_name("recoding", place, quasi.name)
@@ -177,26 +178,31 @@ def template(name: str) -> jinja2.Template:
     return environment.get_template(f"{name}.html.jinja")
 
 
-def render(
-    drawn: Drawn,
-    census: Census,
-    decision: Decision,
-    verdict: Verdict,
-    spec: Spec,
-    incomplete: int,
-    basket: Markup | None = None,
-    attacks: Markup | None = None,
-) -> str:
-    """Return the page as HTML; `basket` and `attacks` are sections about these, where there are any."""
-    plan, metrics, released = decision.row_plan, decision.metrics, drawn.released
+def every_page(subject: Subject) -> dict[str, Any]:
+    """Return what the page of every release says, whatever its plan is."""
+    spec, attacks = subject.spec, subject.attacks
+    return {
+        "source": shown_name(spec.data.source) if spec.data.source else None,
+        "verdict": subject.verdict,
+        "attacks": None if attacks is None else attacks.html,
+        "spec": spec,
+        "method": spec.method.traits.line,
+        "attributes": columns_table(spec),
+        "versions": versions(),
+    }
+
+
+def row_page(subject: Subject, basket: Section | None = None) -> Section:
+    """Return the page of a release of rows; `basket` is the section about their baskets, where there are any."""
+    census, decision, spec, incomplete = subject.census, subject.decision, subject.spec, subject.incomplete
+    plan, metrics, released = decision.plan, decision.metrics, decision.plan.published(census)
+    assert released is not None, "rows with quasi-identifiers are published"
+    drawn = draw(released, plan, spec)
     uniform = {found.name: found for found in evidence.uniformities(released)}
-    return template("page").render(
-        basket=basket,
-        attacks=attacks,
-        source=shown_name(spec.data.source) if spec.data.source else None,
-        verdict=verdict,
-        kept=words.kept(spec, verdict),
-        spec=spec,
+    html = template("page").render(
+        **every_page(subject),
+        basket=None if basket is None else basket.html,
+        kept=words.kept(spec, subject.verdict),
         plan=plan,
         counts={
             "read": census.rows + incomplete,
@@ -216,10 +222,8 @@ def render(
         metrics=[(name, value, METRICS[name].meaning) for name, value in metrics.items() if name not in COUNTS],
         detail=metrics["detail"],
         limit=min(spec.row_limit(census.rows), census.rows),
-        method=spec.method.traits.line,
         metric=METRICS[spec.method.minimized].line,
         schemes={name: SCHEMES[name] for name in dict.fromkeys(map(spec.scheme_of, census.names))},
-        attributes=columns_table(spec),
         done=_done(census, plan, drawn, spec),
         same=[name for name in census.names if plan.columns[name].changes_nothing],
         hidden=[name for name in census.names if plan.columns[name].tells_nothing],
@@ -232,8 +236,8 @@ def render(
         limits=list(limits(spec, plan, uniform)),
         search=decision.search,
         most_counted=MOST_COUNTED,
-        versions=versions(),
     )
+    return Section(Markup(html), {**drawn.charts, **({} if basket is None else basket.charts)})
 
 
 def columns_table(spec: Spec) -> list[dict[str, str]]:
@@ -261,7 +265,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def _explanation(census: Census, plan: RowPlan, spec: Spec) -> list[str]:
+def _explanation(census: Census, plan: Plan, spec: Spec) -> list[str]:
     """Say which rows boundaries cost, and what other boundaries would change, where groups keep within them."""
     bounded = any((quasi.hierarchy.ceilings != quasi.hierarchy.root).any() for quasi in census.quasi)
     if plan.together is None or not bounded:
@@ -270,7 +274,7 @@ def _explanation(census: Census, plan: RowPlan, spec: Spec) -> list[str]:
     return list(explain_suppression(census, k=spec.k, least_values=least).sentences)
 
 
-def _fate(plan: RowPlan, spec: Spec) -> str:
+def _fate(plan: Plan, spec: Spec) -> str:
     """Say what became of the suppressed rows."""
     if plan.masked:
         return "Suppressed rows stay in the release, with * in every quasi-identifier."
@@ -279,7 +283,7 @@ def _fate(plan: RowPlan, spec: Spec) -> str:
     return "Suppressed rows left the release."
 
 
-def _done(census: Census, plan: RowPlan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
+def _done(census: Census, plan: Plan, drawn: Drawn, spec: Spec) -> list[dict[str, Any]]:
     """Return for each quasi-identifier what became of it."""
     return [
         {
@@ -294,14 +298,14 @@ def _done(census: Census, plan: RowPlan, drawn: Drawn, spec: Spec) -> list[dict[
     ]
 
 
-def _recoding(quasi: Quasi, plan: RowPlan, spec: Spec) -> str:
+def _recoding(quasi: Quasi, plan: Plan, spec: Spec) -> str:
     if plan.columns[quasi.name].label_of_leaf is None:
         return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.shown_as(quasi.name)]
     level = plan.levels.get(quasi.name)
     return spec.scheme_of(quasi.name) if level is None else f"level {level} of {quasi.hierarchy.height}"
 
 
-def _answers(workload: Workload, plan: RowPlan, census: Census) -> list[dict[str, Any]]:
+def _answers(workload: Workload, plan: Plan, census: Census) -> list[dict[str, Any]]:
     """Return the errors of the queries by what they ask about."""
     hidden = np.flatnonzero([plan.columns[name].tells_nothing for name in census.names])
     lost = workload.asked[:, hidden].sum(axis=1) > 0

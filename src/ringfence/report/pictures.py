@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from ringfence.census.census import Quasi
-from ringfence.plans.base import Label
+from ringfence.plans.published import Label
 from ringfence.report.plots import StepLine, along, on_line, outlined, position
 from ringfence.report.style import (
     FAINT,

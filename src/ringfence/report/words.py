@@ -222,30 +222,9 @@ def _population(spec: Spec, verdict: Verdict) -> Iterator[Kept]:
 
 def hierarchy(given: parts.HierarchySpec | None) -> str:
     """Say how an attribute's values may be made coarser."""
-    match given:
-        case None:
-            said = ""
-        case parts.IntervalHierarchy():
-            widths = ", ".join(f"{width:g}" for width in given.intervals)
-            low = [] if given.bottom is None else [f"one below {given.bottom:g}"]
-            high = [] if given.top is None else [f"one from {given.top:g} on"]
-            said = ", ".join([f"intervals of {widths}", *low, *high])
-        case parts.FileHierarchy():
-            said = f"tree in the file {given.file}"
-        case parts.MaskHierarchy():
-            said = f"characters masked from the {given.mask}"
-        case parts.DateHierarchy():
-            said = ", ".join(given.dates)
-        case parts.FanoutHierarchy():
-            neighbours = "neighbours by falling support" if given.by == "support" else "neighbours"
-            said = f"groups of {given.fanout} {neighbours}"
-        case parts.CodeHierarchy():
-            said = f"groups of {given.codes} codes"
-        case "flat":
-            said = "the value or nothing"
-        case _:
-            said = "tree"
-    return said
+    if given is None or given == "flat":
+        return "" if given is None else "the value or nothing"
+    return given.in_words
 
 
 def boundary(given: list[str] | parts.BoundaryLevel | None) -> str:

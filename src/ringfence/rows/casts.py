@@ -65,31 +65,32 @@ def _as_text(engine: Engine, cell: ibis.Value) -> ibis.Value:
     return ibis.null("string") if cell.type().is_nested() else engine.as_text(cell)
 
 
-def _as_whole(_: Engine, cell: ibis.Value) -> ibis.Value:
+def _as_whole(engine: Engine, cell: ibis.Value) -> ibis.Value:
     given = cell.type()
     if given.is_string():
-        return ibis.ifelse(cell.re_search(WHOLE), cell.strip().try_cast("int64"), ibis.null("int64"))
+        return ibis.ifelse(cell.re_search(WHOLE), engine.cast_or_none(cell.strip(), "int64"), ibis.null("int64"))
     if given.is_floating() or given.is_decimal():
-        whole = cell.try_cast("int64")  # which rounds
+        whole = engine.cast_or_none(cell, "int64")  # which rounds
         return ibis.ifelse(whole.cast(given) == cell, whole, ibis.null("int64"))
     return ibis.null("int64")
 
 
-def _as_number(_: Engine, cell: ibis.Value) -> ibis.Value:
+def _as_number(engine: Engine, cell: ibis.Value) -> ibis.Value:
     given = cell.type()
     if given.is_string():
-        number = cell.strip().try_cast("float64")
+        number = engine.cast_or_none(cell.strip(), "float64")
         plain = ibis.ifelse(number == 0, 0.0, number)  # zero has no sign
         return ibis.ifelse(cell.re_search(NUMBER) & ~number.isinf(), plain, ibis.null("float64"))
     return cell.cast("float64") if given.is_integer() or given.is_decimal() else ibis.null("float64")
 
 
-def _as_day(_: Engine, cell: ibis.Value) -> ibis.Value:
+def _as_day(engine: Engine, cell: ibis.Value) -> ibis.Value:
     given = cell.type()
     if given.is_timestamp():
         return cell.date()
     if given.is_string():
-        return ibis.ifelse(cell.re_search(DAY), cell.strip().try_cast("timestamp").date(), ibis.null("date"))
+        day = engine.cast_or_none(cell.strip(), "timestamp").date()
+        return ibis.ifelse(cell.re_search(DAY), day, ibis.null("date"))
     return ibis.null("date")
 
 

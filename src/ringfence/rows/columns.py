@@ -57,7 +57,7 @@ def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
 def weights_total(engine: Engine, rows: ibis.Table, name: str) -> float | None:
     """Return what the survey weights of rows add up to, None where there are none; refuse what is no weight."""
     cell = rows[name]
-    number = cell.cast("string").strip().try_cast("float64")
+    number = engine.cast_or_none(cell.cast("string").strip(), "float64")
     wrong = rows.filter(cell.notnull() & (number.isnull() | number.isnan() | number.isinf() | (number < 0)))
     first = engine.fetch(wrong.select(cell.cast("string").name(name)).limit(1))[name].to_pylist()
     if first:

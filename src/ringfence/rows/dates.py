@@ -10,11 +10,11 @@ from typing import Any
 import ibis
 import pyarrow as pa
 
-from ringfence.errors import DataError, listed
+from ringfence.errors import DataError, first_in, listed
 from ringfence.rows.engine import Engine
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.rows.same_value import is_text
-from ringfence.rows.sources import PLACE, RAW
+from ringfence.rows.sources import RAW
 from ringfence.rows.steps import LookUp
 from ringfence.spec import Spec
 
@@ -33,7 +33,7 @@ def spellings(
             moment = read_moment(text, formats)
         except ValueError as error:
             raise DataError(
-                f"column {name!r} has {text!r} (first in row {first_row([text]):,}), which is {error}; leave one of"
+                f"column {name!r} has {text!r}{first_in(first_row([text]))}; it is {error}; leave one of"
                 f" these formats out of attributes.{name}.format, or write the day so that it can be told"
             ) from None
         if moment is None:
@@ -44,9 +44,9 @@ def spellings(
         shown = listed([repr(each) for each in sorted(unread)[:10]])
         more = f" and {len(unread) - 10} more values" if len(unread) > 10 else ""
         raise DataError(
-            f"column {name!r} should hold dates as {listed(map(repr, formats))}, but has {shown}{more}, first in row"
-            f" {first_row(unread):,}; add their format to attributes.{name}.format, or say in data.missing_values that"
-            " they are missing"
+            f"column {name!r} should hold dates as {listed(map(repr, formats))}, but has"
+            f" {shown}{more}{first_in(first_row(unread))}; add their format to attributes.{name}.format, or say in"
+            " data.missing_values that they are missing"
         )
     return found
 
@@ -93,10 +93,7 @@ def with_spelled_rows(engine: Engine, rows: ibis.Table, formats: Mapping[str, Se
 
 def _first_in(engine: Engine, rows: ibis.Table, name: str) -> Callable[[list[str]], int | None]:
     def first(texts: list[str]) -> int | None:
-        numbered = engine.placed(rows.select(rows[name].name(RAW)))
-        found = engine.fetch(numbered.filter(numbered[RAW].isin(texts)).aggregate(numbered[PLACE].min().name(PLACE)))
-        place = found[PLACE].to_pylist()[0]
-        return None if place is None else int(place) + 1
+        return engine.first(rows, rows[name].isin(texts))
 
     return first
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
 
-from ringfence.errors import DataError, EngineError, SpecError, listed
+from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
 from ringfence.rows.duckdb_files import DuckDBFiles, literal, quoted
 from ringfence.rows.duckdb_words import first_sentence, saying
@@ -25,6 +26,9 @@ from ringfence.rows.staging import spilling
 from ringfence.rows.steps import with_columns
 from ringfence.spec.tables import Data
 
+BATCH = 100_000
+"""How many rows are handed out at a time."""
+
 
 class DuckDB(Engine):
     """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
@@ -32,6 +36,9 @@ class DuckDB(Engine):
     What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
     temporary folders, which is gone in the end.
     """
+
+    ordered = True
+    own_errors = (duckdb.Error,)
 
     def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
         self._cleanup = contextlib.ExitStack()
@@ -108,9 +115,13 @@ class DuckDB(Engine):
         """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
         return _as_text(column)
 
-    def digest(self, cells: ibis.Value) -> ibis.Value:
+    def cast_or_none(self, cell: ibis.Value, kind: str) -> ibis.Value:
+        """Return a cell in another type, missing where it has no counterpart there."""
+        return cell.try_cast(kind)
+
+    def digest(self, texts: Sequence[ibis.Value]) -> ibis.Value:
         """Return DuckDB's own hash, which is not for secrets, but spreads well: the key is what nobody knows."""
-        return _hash(cells)
+        return _hash(ibis.struct({f"text {place}": text for place, text in enumerate(texts)}))
 
     def _open_place(self, place: Place, data: Data, as_it_stands: bool) -> ibis.Table:
         query = self._files.query(place, data, as_it_stands)
@@ -129,15 +140,11 @@ class DuckDB(Engine):
 
         Plain columns of a table that is in memory are counted where they lie, which takes Arrow a fifth of the time.
         """
-        with self._reading():
-            held = self._plain(rows, columns)
-            if held is None:
-                return self._fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
-            return (
-                held.group_by(list(columns), use_threads=False)
-                .aggregate([([], "count_all")])
-                .rename_columns([*columns, ROWS])
-            )
+        held = self._plain(rows, columns)
+        if held is None:
+            return super().count(rows, columns)
+        counted = held.group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
+        return counted.rename_columns([*columns, ROWS])
 
     def _plain(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return these columns of a table in memory, if they are just that, of types that Arrow and the engine compare
@@ -153,20 +160,23 @@ class DuckDB(Engine):
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()
-        with self._reading():
+        with self.blaming():
             query = self._plain_text(self._ibis.compile(rows))
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         return self._ibis.table(name)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
-        with self._reading():
-            return self._fetch(rows)
+        with self.blaming():
+            table = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_table()
+        return table.cast(_plain(table.schema))
 
-    def _fetch(self, rows: ibis.Table) -> pa.Table:
-        table = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_table()
-        plain = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
-        return table.cast(pa.schema(plain))
+    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """Carry an expression out and return its rows in batches as they come, with labels as plain text."""
+        with self.blaming():
+            reader = self._duckdb.execute(self._ibis.compile(rows)).to_arrow_reader(BATCH)
+            for batch in reader:
+                yield batch.cast(_plain(batch.schema))
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
@@ -179,7 +189,7 @@ class DuckDB(Engine):
             options = f"FORMAT csv, HEADER true, DELIMITER {literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
                 rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
-        with self._reading(f"cannot write {str(path)!r}"):
+        with self.blaming(f"cannot write {str(path)!r}"):
             query = self._plain_text(self._ibis.compile(rows))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
@@ -192,22 +202,18 @@ class DuckDB(Engine):
         casts = [f"CAST({quoted(name)} AS {plain[name]}) AS {quoted(name)}" for name in changed]
         return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
 
-    @contextlib.contextmanager
-    def _reading(self, otherwise: str = "the engine failed") -> Iterator[None]:
-        """Lay the blame on a text file where it lies there: its rows are only read when something is done with them."""
-        import duckdb
+    def versions(self) -> dict[str, str]:
+        """Return the version of DuckDB."""
+        return {"duckdb": duckdb.__version__}
 
-        try:
-            yield
-        except duckdb.Error as error:
-            if any(word in str(error) for word in ("CSV", "unicode", "Unicode", "JSON")):
-                raise self._blame(str(error)) from error
-            raise EngineError(f"{otherwise}: {first_sentence(str(error))}") from error
+    def blame(self, error: Exception, otherwise: str) -> RingfenceError:
+        """Lay the blame on a text file where it lies there: its rows are only read when something is done with them.
 
-    def _blame(self, message: str) -> DataError:
-        """Return what is wrong with the text file that a message names, as the caller called it; else with those that
-        there are."""
-        texts = self._files.texts
+        It is the one that the message names, as the caller called it; else those that there are.
+        """
+        message, texts = str(error), self._files.texts
+        if not any(word in message for word in ("CSV", "unicode", "Unicode", "JSON")):
+            return EngineError(f"{otherwise}: {first_sentence(message)}")
         named = [text for path, text in texts.items() if path in message] or [*texts.values()]
         shown = listed(dict.fromkeys(shown for shown, _ in named)) if named else "the text file"
         return DataError(f"cannot read {shown}: {first_sentence(message, named[0][1] if named else None)}")
@@ -249,6 +255,11 @@ def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
 @ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
 def _hash(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
     """A number of 64 bits for some cells, by DuckDB."""
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema with text in the place of enumerations."""
+    return pa.schema([f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema])
 
 
 def _is_field(value: ops.Value, name: str) -> bool:

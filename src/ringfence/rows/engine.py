@@ -2,24 +2,33 @@
 
 A search never sees rows, and rows never pass through Python: `count` is the first scan, the steps of a plan describe
 the second, and `write` or `fetch` carry it out. What is particular to an engine is small, and abstract here; all else
-is plain Ibis over it, the same for every engine. Of DuckDB: `duckdb`.
+is plain Ibis over it, the same for every engine. Of DuckDB: `duckdb`; which engine a source has: `engines`.
+
+What Ibis cannot say alike on all engines, expressions must not say: `try_cast`, structures and the order of rows are
+here; casts of fractions to text are `as_text`; cells that may be missing are compared by `same`; names that are made up
+are short, since some engines cut names at 63 bytes.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import log
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import ibis
 import pyarrow as pa
 
-from ringfence.rows.sources import LABEL, PLACE, ROWS, SHARE, WHICH
+from ringfence.errors import RingfenceError
+from ringfence.rows.sources import KEY, LABEL, PLACE, ROWS, SHARE, WHICH
 from ringfence.rows.steps import with_columns
 from ringfence.spec.tables import Data
 
 HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 """Columns of tallies: the sums of the two halves of digests."""
+CELLS = 4096
+"""In how many parts digests are looked at for an estimate."""
 
 
 class Engine(ABC):
@@ -34,6 +43,11 @@ class Engine(ABC):
 
     # What an engine must do in its own way
 
+    ordered: ClassVar[bool]
+    """Whether rows have an order that means something, so that one can be called the first."""
+    own_errors: ClassVar[tuple[type[Exception], ...]]
+    """What it raises where it fails; `blame` turns that into a sentence."""
+
     @abstractmethod
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source: the path of a file, or any object that holds a table.
@@ -47,58 +61,111 @@ class Engine(ABC):
         """Return the rows of a table that has come through the door before."""
 
     @abstractmethod
-    def hold_labels(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
-
-    @abstractmethod
-    def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
-        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
-
-    @abstractmethod
     def placed(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows with a number each, all different, in the column `PLACE`: the order in which they come."""
+        """Return rows with a number each, all different, in the column `PLACE`: where they are `ordered`, from 0 on in
+        that order. Where rows may be computed again on the way (a task that is retried), they are kept first."""
 
     @abstractmethod
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
-        """Return for each number one that nobody can guess who does not know the secret, never the same twice."""
+        """Return for each number what it is to be sorted by, never the same twice, that nobody can guess who does not
+        know the secret. Where rows have no order that could be repeated, an engine may draw by itself instead."""
 
     @abstractmethod
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
-        """Return whether two cells are the same; where cells may be missing, missing ones are."""
+        """Return whether two cells are the same, as a condition that rows can be hashed by; where cells may be missing
+        (`nullable`), missing ones are the same."""
 
     @abstractmethod
     def as_text(self, column: ibis.Value) -> ibis.Value:
         """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
 
     @abstractmethod
-    def digest(self, cells: ibis.Value) -> ibis.Value:
-        """Return a number of 64 bits for a structure of texts, with all bits evenly spread."""
+    def cast_or_none(self, cell: ibis.Value, kind: str) -> ibis.Value:
+        """Return a cell in another type, missing where it has no counterpart there."""
+
+    @abstractmethod
+    def digest(self, texts: Sequence[ibis.Value]) -> ibis.Value:
+        """Return a number of 64 bits for some texts, none of them missing, with all bits evenly spread."""
 
     @abstractmethod
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
 
     @abstractmethod
-    def fetch(self, rows: ibis.Table) -> pa.Table:
-        """Carry an expression out and return its rows, with labels as plain text."""
+    def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
+        """Carry an expression out and return its rows in batches as they come, with labels as plain text.
+
+        Until they are used up, the engine may not be asked for anything else.
+        """
 
     @abstractmethod
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
 
+    @abstractmethod
+    def blame(self, error: Exception, otherwise: str) -> RingfenceError:
+        """Return what to say of one of its own errors: what is at fault, else what was `otherwise` being done."""
+
+    @abstractmethod
+    def versions(self) -> dict[str, str]:
+        """Return the versions of what it runs on, by name: a manifest tells them."""
+
     # What follows from it
+
+    def hold_labels(self, table: pa.Table) -> ibis.Table:
+        """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
+        return self.hold(table)
+
+    def fetch(self, rows: ibis.Table) -> pa.Table:
+        """Carry an expression out and return its rows, with labels as plain text."""
+        return pa.Table.from_batches(self.batches(rows), plain_schema(rows))
+
+    def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
+        return self.fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
+
+    def estimate(self, rows: ibis.Table, columns: Sequence[str]) -> int:
+        """Return about how many distinct combinations of `columns` there are, within some percent.
+
+        Digests deal the combinations into m = `CELLS` parts, and give each a random number between 0 and 1. With n
+        combinations, the least number of a part is m/n on average, so that m^2 over the sum of them estimates n, with a
+        relative error of 1/sqrt(m). As long as one part in twenty is empty, there are few combinations, and the empty
+        ones tell better how many (linear counting, Whang et al. 1990).
+        """
+        texts = [self.as_text(rows[name]).fill_null("") for name in columns]
+        digest = self.digest([ibis.literal(token_hex(8)), *texts])
+        parts = rows.select((digest & (CELLS - 1)).name(KEY), ((digest >> 16) & 0xFFFFFFFF).name(PLACE))
+        least = self.fetch(parts.group_by(KEY).aggregate(parts[PLACE].min().name(PLACE)))[PLACE]
+        empty = CELLS - len(least)
+        if empty > CELLS / 20:
+            return round(CELLS * log(CELLS / empty))
+        total: float = empty + sum((place + 0.5) / 2**32 for place in least.to_pylist())
+        return round(CELLS**2 / total)
+
+    @contextmanager
+    def blaming(self, otherwise: str = "the engine failed") -> Iterator[None]:
+        """Say what is at fault where the engine fails."""
+        try:
+            yield
+        except self.own_errors as error:
+            raise self.blame(error, otherwise) from error
 
     def size(self, rows: ibis.Table) -> int:
         """Return how many rows there are."""
         return int(self.fetch(rows.aggregate(rows.count().name(ROWS)))[ROWS][0].as_py())
 
-    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int]:
-        """Return how many rows have no value in a column, and the first of them, counted from 1; 0 if none."""
-        placed = self.placed(rows.select(name))
-        gaps = placed.filter(placed[name].isnull())
-        found = self.fetch(gaps.aggregate([gaps.count().name(ROWS), gaps[PLACE].min().name(PLACE)]))
-        first = found[PLACE][0].as_py()
-        return found[ROWS][0].as_py(), 0 if first is None else first + 1
+    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int | None]:
+        """Return how many rows have no value in a column, and which is the first of them (`first`)."""
+        missing = self.size(rows.filter(rows[name].isnull()))
+        return missing, self.first(rows, rows[name].isnull()) if missing else None
+
+    def first(self, rows: ibis.Table, those: ibis.Value) -> int | None:
+        """Return which is the first of `those` rows, counted from 1; None if there is none, or no order of rows."""
+        if not self.ordered:
+            return None
+        placed = self.placed(rows.select(those.name(KEY)))
+        found = self.fetch(placed.filter(placed[KEY]).aggregate(placed[PLACE].min().name(PLACE)))[PLACE][0].as_py()
+        return None if found is None else int(found) + 1
 
     def tally(self, rows: ibis.Table, columns: Sequence[str], digested: Sequence[str], key: str) -> pa.Table:
         """Count combinations of `columns`, and add up for each the digests of the cells that its rows have elsewhere.
@@ -108,35 +175,41 @@ class Engine(ABC):
         """
         high = low = rows.count() * 0
         if digested:
-            whole = self.digest(self._cells(rows, digested, key))
-            high, low = (part.cast("int64").sum() for part in (whole >> 32, whole & 0xFFFFFFFF))
+            whole = self.digest(self._texts(rows, digested, key))
+            halves = ((whole >> 32) & 0xFFFFFFFF, whole & 0xFFFFFFFF)  # numbers may have a sign
+            high, low = (part.cast("int64").sum() for part in halves)
         grouped = rows.group_by(list(columns)) if columns else rows
         return self.fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
 
     def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
         """Return the digest of some cells of each row, in a column of the given name."""
-        return rows.select(self.digest(self._cells(rows, columns, key)).name(name))
+        return rows.select(self.digest(self._texts(rows, columns, key)).name(name))
 
     def marked(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
-        return with_columns(rows, {WHICH: self.digest(self._cells(rows, rows.columns, token_hex(16)))})
+        return with_columns(rows, {WHICH: self.digest(self._texts(rows, rows.columns, token_hex(16)))})
 
-    def _cells(self, rows: ibis.Table, columns: Sequence[str], key: str) -> ibis.Value:
-        """Return some cells of a row as texts, by their place, after a key. An empty text is a missing one."""
-        texts = {f"cell {place}": self.as_text(rows[name]).fill_null("") for place, name in enumerate(columns)}
-        return ibis.struct({"key": ibis.literal(key), **texts})
+    def _texts(self, rows: ibis.Table, columns: Sequence[str], key: str) -> list[ibis.Value]:
+        """Return some cells of a row as texts, after a key. An empty text is a missing one."""
+        return [ibis.literal(key), *(self.as_text(rows[name]).fill_null("") for name in columns)]
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""
         names = list(rows.columns)
-        for name, table in columns.items():
+        for place, (name, table) in enumerate(columns.items()):
             news = [new for new in table.column_names if new != LABEL]
-            key, apart = f"{name} {LABEL}", [f"{new} {SHARE}" for new in news]
+            key, apart = f"{LABEL} {place}", [f"{SHARE} {place} {at}" for at in range(len(news))]
+            nullable = bool(table[LABEL].null_count)
             lookup = self.hold(table.select([LABEL, *news]).rename_columns([key, *apart]))
-            rows = rows.left_join(lookup, [self.same(rows[name], lookup[key], nullable=True)]).drop(name, key)
+            rows = rows.left_join(lookup, [self.same(rows[name], lookup[key], nullable)]).drop(name, key)
             rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
         return rows.select(*names)
+
+
+def plain_schema(rows: ibis.Table) -> pa.Schema:
+    """Return what Arrow calls the columns of an expression."""
+    return rows.schema().to_pyarrow()
 
 
 def as_released(data: Data) -> Data:

@@ -33,7 +33,7 @@ class Hands(Protocol):
         """Return rows with a number each, all different, in the column `PLACE`."""
 
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
-        """Return for each number one that nobody can guess who does not know the secret, never the same twice."""
+        """Return for each number what to sort it by, which nobody can guess who does not know the secret."""
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
@@ -136,7 +136,7 @@ class LookUp:
     keys: Mapping[str, str]
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
-        names = {name: f"{OWN} looked up {name}" for name in self.table.column_names}
+        names = {name: f"{OWN} looked up {place}" for place, name in enumerate(self.table.column_names)}
         held = engine.hold(self.table.rename_columns(list(names.values())))
         nullable = {column: bool(self.table[column].null_count) for column in self.keys.values()}
         same = [engine.same(rows[own], held[names[its]], nullable[its]) for own, its in self.keys.items()]
@@ -168,7 +168,7 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class NumberRows:
     """Rows are numbered as they come, for what is drawn by chance later."""
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
@@ -186,9 +186,11 @@ class Drop:
         if self.classes.num_rows == 0:
             return rows
         names = self.classes.column_names
-        table = self.classes.rename_columns([f"{name} {FAILING}" for name in names])
+        apart = {name: f"{FAILING} {place}" for place, name in enumerate(names)}
+        table = self.classes.rename_columns([*apart.values()])
         failing = engine.hold(table.append_column(FAILING, pa.array([True] * table.num_rows)))
-        same = [engine.same(rows[name], failing[f"{name} {FAILING}"], nullable=True) for name in names]
+        nullable = {name: bool(self.classes[name].null_count) for name in names}
+        same = [engine.same(rows[name], failing[apart[name]], nullable[name]) for name in names]
         if not self.masked:
             return rows.anti_join(failing, same)
         joined = rows.left_join(failing, same)

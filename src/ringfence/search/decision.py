@@ -4,20 +4,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ringfence.census.census import Census
-from ringfence.plans.anatomy import AnatomyPlan
-from ringfence.plans.group import GroupPlan
-from ringfence.plans.items import ItemPlan
-from ringfence.plans.published import RowPlan
+from ringfence.plans.base import Plan
 from ringfence.plans.recode import GlobalPlan
-from ringfence.plans.ring import RingPlan
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
     from ringfence.search.itemsets.decide_baskets import BasketDecision
     from ringfence.search.recode.composites import Composed
-
-Plan = GlobalPlan | GroupPlan | RingPlan | ItemPlan | AnatomyPlan
 
 
 @dataclass(frozen=True)
@@ -39,25 +33,14 @@ class Decision:
         return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
 
     @property
-    def recodes_values(self) -> bool:
-        """Whether each value is recoded the same way everywhere."""
-        return isinstance(self.plan, GlobalPlan)
-
-    @property
     def baskets(self) -> "BasketDecision":
         """What was decided on baskets, for whoever knows that there are some."""
         assert self.basket is not None, "the rows have no baskets"
         return self.basket
 
     @property
-    def row_plan(self) -> RowPlan:
-        """The plan of rows with quasi-identifiers, whatever is done to their baskets."""
-        assert isinstance(self.plan, RowPlan), "such a plan leaves quasi-identifiers as they are"
-        return self.plan
-
-    @property
     def recoding(self) -> GlobalPlan:
-        """The plan of a method that recodes each value the same way everywhere."""
+        """The plan, for whoever knows that each value was recoded the same way everywhere."""
         assert isinstance(self.plan, GlobalPlan), "other plans recode rows or baskets, not values"
         return self.plan
 

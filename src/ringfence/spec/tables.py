@@ -210,27 +210,41 @@ def shown_name(source: str | Path) -> str:
     return PurePath(urlsplit(name).path if "://" in name else name).name
 
 
-class FileHierarchy(SpecTable):
+class HierarchyTable(SpecTable):
+    """A hierarchy as a specification gives it."""
+
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        return "tree"
+
+
+class FileHierarchy(HierarchyTable):
     """One row a leaf: leaf, its parent, its grandparent, ... up to the root. Rows may differ in length."""
 
     file: Name
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     encoding: Name = "utf-8"
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        return f"tree in the file {self.file}"
 
-class PathsHierarchy(SpecTable):
+
+class PathsHierarchy(HierarchyTable):
     """What a file would say, in the specification itself: one list a leaf, from the leaf up to the root."""
 
     paths: Annotated[list[Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
 
 
-class TreeHierarchy(SpecTable):
+class TreeHierarchy(HierarchyTable):
     """Nested tables: a key is a node, a list holds its leaves (or further tables)."""
 
     tree: dict[str, Any]
 
 
-class IntervalHierarchy(SpecTable):
+class IntervalHierarchy(HierarchyTable):
     """Numbers in intervals of nested widths, counted from `from`; below `bottom` and from `top` on, one interval
     each."""
 
@@ -254,19 +268,32 @@ class IntervalHierarchy(SpecTable):
             )
         return self
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        widths = ", ".join(f"{width:g}" for width in self.intervals)
+        low = [] if self.bottom is None else [f"one below {self.bottom:g}"]
+        high = [] if self.top is None else [f"one from {self.top:g} on"]
+        return ", ".join([f"intervals of {widths}", *low, *high])
+
 
 def exact(value: int | float) -> Decimal:
     """Return a number as the decimal it was written as."""
     return Decimal(str(value))
 
 
-class MaskHierarchy(SpecTable):
+class MaskHierarchy(HierarchyTable):
     """Codes that lose one character after the other, from the right or from the left."""
 
     mask: Literal["right", "left"]
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        return f"characters masked from the {self.mask}"
 
-class DateHierarchy(SpecTable):
+
+class DateHierarchy(HierarchyTable):
     """Days in months, quarters, years and decades."""
 
     dates: Annotated[list[DatePart], Field(min_length=1)]
@@ -283,8 +310,13 @@ class DateHierarchy(SpecTable):
             )
         return self
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        return ", ".join(self.dates)
 
-class FanoutHierarchy(SpecTable):
+
+class FanoutHierarchy(HierarchyTable):
     """The values in order, in consecutive groups of so many, level by level up to one root.
 
     The order is the attribute's, or for items that of falling support: what is about as common stands together.
@@ -293,14 +325,25 @@ class FanoutHierarchy(SpecTable):
     fanout: Annotated[int, Field(ge=2)]
     by: Literal["order", "support"] = "order"
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        neighbours = "neighbours by falling support" if self.by == "support" else "neighbours"
+        return f"groups of {self.fanout} {neighbours}"
 
-class CodeHierarchy(SpecTable):
+
+class CodeHierarchy(HierarchyTable):
     """Codes of a public system, in the groups that their characters say."""
 
     codes: CodeSystem
 
+    @property
+    def in_words(self) -> str:
+        """What reports call it."""
+        return f"groups of {self.codes} codes"
 
-HIERARCHY_KINDS: dict[str, type[SpecTable]] = {
+
+HIERARCHY_KINDS: dict[str, type[HierarchyTable]] = {
     "file": FileHierarchy,
     "paths": PathsHierarchy,
     "tree": TreeHierarchy,

@@ -25,7 +25,7 @@ from ringfence.search.groups import local as searches
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept, space_of
 from ringfence.search.groups.hilbert import hilbert
-from ringfence.search.groups.line import Line, line_up, request
+from ringfence.search.groups.line import RowLine, line_up, request
 from ringfence.search.groups.local import Annealer, local, with_itself
 from ringfence.search.groups.mondrian import mondrian
 from ringfence.search.groups.orders import gray_order, hilbert_order, improved_order, neighbours
@@ -46,7 +46,7 @@ def complete(case: Case) -> Case:
     return Case(pa.Table.from_pylist(whole, case.table.schema), case.spec)
 
 
-def lined_up(case: Case, k: int, least: int, order: Any = gray_order) -> Line | None:
+def lined_up(case: Case, k: int, least: int, order: Any = gray_order) -> RowLine | None:
     """The rows of a case in some order, or None where there is no release."""
     census = case.census
     values = [least] * len(census.sensitive)

@@ -102,10 +102,10 @@ class AnyOf:
         return value in self.values
 
 
-Meaning: TypeAlias = Everything | Interval | Masked | AnyOf
+Reading: TypeAlias = Everything | Interval | Masked | AnyOf
 
 
-def read_label(label: str, spell: Callable[[str], str] = str) -> Meaning:
+def read_label(label: str, spell: Callable[[str], str] = str) -> Reading:
     """Return what a label says by itself; a text of no other form is a single value, spelled as `spell` does.
 
     >>> read_label("[20, 30)").holds("30"), read_label("20-30").holds("30"), read_label("≥60").holds("60")

@@ -30,7 +30,7 @@ import numpy as np
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, total_by
-from ringfence.audit.refinement.ring_search import NOTHING, ONE, STOPPED, Kinds, Rings, search
+from ringfence.audit.refinement.ring_search import NOTHING, ONE, STOPPED, FoundRings, Kinds, search
 from ringfence.audit.refinement.ring_values import OTHER, Labels, compare
 from ringfence.audit.refinement.said import Said
 
@@ -39,7 +39,7 @@ Tuple: TypeAlias = tuple[int, ...]
 
 STEPS = 400_000
 """How many slots are tried from one before its search is stopped."""
-BUDGET = 600_000_000
+BUDGET = 680_000_000
 """How many are tried in all."""
 MOST_RINGS = 60
 """How many rings may hold a slot before its search is stopped."""
@@ -169,7 +169,7 @@ def _found(
     return whole, several, int(kinds.rows[stopped].sum())
 
 
-def _by_seed(rings: Rings) -> dict[int, list[Closed]]:
+def _by_seed(rings: FoundRings) -> dict[int, list[Closed]]:
     """Return the rings that were found from each place."""
     found: dict[int, list[Closed]] = {}
     for place, size, windows, tuples in zip(*(part.tolist() for part in rings), strict=True):
@@ -224,16 +224,17 @@ def _kinds(labels: Labels, codes: Longs, sizes: Sequence[int], slots: Longs) -> 
     Neighbours are looked for along the attribute in which the fewest kinds are near each other.
     """
     base = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    tables, at, used, best = [np.empty(0, np.uint8)], np.full(len(sizes), -1), 0, (np.inf, -1)
+    tables, at, used, near = [np.empty(0, np.uint8)], np.full(len(sizes), -1), 0, np.full(len(sizes), np.inf)
     for a, size in enumerate(sizes):
         if size <= MOST_LABELS:
             table, held = np.empty(size**2, np.uint8), np.bincount(codes[:, a], minlength=size)
-            best = min(best, (compare(labels, int(base[a]), held, table), a))
+            near[a] = compare(labels, int(base[a]), held, table)
             tables.append(table)
             at[a], used = used, used + len(table)
     if not used:
         return None
-    driver = best[1]
+    order = np.argsort(near, kind="stable")
+    driver = int(order[0])
     return Kinds(
         labels=(codes + base).astype(np.int32),
         rows=slots.copy(),
@@ -244,4 +245,5 @@ def _kinds(labels: Labels, codes: Longs, sizes: Sequence[int], slots: Longs) -> 
         sizes=np.array(sizes, np.int64),
         at=at,
         apart=np.concatenate(tables),
+        order=order,
     )

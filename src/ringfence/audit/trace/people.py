@@ -22,7 +22,7 @@ from ringfence.audit.trace.against import Linked, complete
 from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import read_sides, runs
 from ringfence.audit.verdict import Finding, some
-from ringfence.errors import DataError, listed, suggestion
+from ringfence.errors import DataError, first_in, listed, suggestion
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -101,7 +101,7 @@ def require_people(original: ibis.Table, engine: Engine, spec: Spec) -> ibis.Tab
     if nobodys:
         raise DataError(
             f"the original does not say whose {some(nobodys, 'row')} of it {'is' if nobodys == 1 else 'are'}:"
-            f" data.entity = {entity!r} has no value, first in row {first:,}"
+            f" data.entity = {entity!r} has no value{first_in(first)}"
         )
     return original
 

@@ -79,7 +79,7 @@ def _blocks(allowed: MaximumAllowed) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class RowLine:
     """Rows one behind the other: the combination of each, its tuple, and its values, all attributes numbered together.
 
     Blocks stand between neighbouring `bounds`.
@@ -118,7 +118,7 @@ class Line:
         return self.asked.groups(self.combination, homes, np.ones(len(homes), np.int64))
 
 
-def line_up(asked: Request, order: Longs) -> Line:
+def line_up(asked: Request, order: Longs) -> RowLine:
     """Put the rows that can be published into a line, their tuples in some order."""
     kept = order[asked.blocks[order] >= 0]
     kept = kept[np.argsort(asked.blocks[kept], kind="stable")]
@@ -137,7 +137,7 @@ def line_up(asked: Request, order: Longs) -> Line:
     )
     tuples, combination = tuples[by], combination[by]
     blocks = asked.blocks[tuples]
-    return Line(
+    return RowLine(
         asked=asked,
         combination=combination,
         tuples=tuples,

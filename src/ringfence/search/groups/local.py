@@ -16,7 +16,7 @@ from ringfence.kernels.groups import annealing as kernels
 from ringfence.kernels.groups.spans import Geometry
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import space_of
-from ringfence.search.groups.line import Line, line_up, request
+from ringfence.search.groups.line import RowLine, line_up, request
 from ringfence.search.groups.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import SearchResult, Watch
 
@@ -128,7 +128,7 @@ def with_itself(near: Ints, weights: Longs) -> Ints:
 class Annealer:
     """Rows in groups that may change: all but those of groups too large to be worth it."""
 
-    def __init__(self, line: Line, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
+    def __init__(self, line: RowLine, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
         asked = line.asked
         self._line, self._space, self._homes = line, space, homes
         self._usual = max(asked.k, int(asked.least.max(initial=1)))

@@ -20,7 +20,7 @@ from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
 
 
-class Line(Protocol):
+class BlockLine(Protocol):
     """A line, and the costs of its blocks once they are filled in.
 
     `place[leaf]` is where a leaf stands; `placed` are the tuples in that order.

@@ -25,7 +25,7 @@ from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of,
 from ringfence.search.recode.boxes import Box
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_two import LowerBound
-from ringfence.search.recode.lines import Line, line_for
+from ringfence.search.recode.lines import BlockLine, line_for
 from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import MOST_UNITS, RunLines
 from ringfence.search.recode.walker import state_of
@@ -107,16 +107,16 @@ class Priced:
             return LowerBound(cost * self.terms.full, self._state(line) if cost < inf else None, None)
         return found
 
-    def _tools(self) -> tuple[Room, Line]:
+    def _tools(self) -> tuple[Room, BlockLine]:
         """Return a room and a line of this thread's own."""
         if not hasattr(self._own, "tools"):
             line = self._line()
             line.solve_within(0)  # so that it is compiled or loaded with all else
             self._own.tools = (room_for(len(self._weights)), line)
-        tools: tuple[Room, Line] = self._own.tools
+        tools: tuple[Room, BlockLine] = self._own.tools
         return tools
 
-    def _line(self) -> Line:
+    def _line(self) -> BlockLine:
         if self.eliminated is None:
             return _Whole(len(self._weights), len(self.ground.losses[0].tally))
         a = self.eliminated
@@ -125,7 +125,7 @@ class Priced:
             return maker.make(np.zeros(len(self.ground.losses[a].tally), np.int64), Random(0))
         return maker
 
-    def _best_price(self, line: Line, base: float, target: float) -> LowerBound:
+    def _best_price(self, line: BlockLine, base: float, target: float) -> LowerBound:
         full, limit = self.terms.full, self.terms.limit
         cost, gone = line.solve(0.0)
         best = base + cost
@@ -147,7 +147,7 @@ class Priced:
             low, high = (middle, high) if gone > limit else (low, middle)
         return LowerBound(best * full, None, None)
 
-    def _state(self, line: Line) -> dict[int, Any] | None:
+    def _state(self, line: BlockLine) -> dict[int, Any] | None:
         """Return the state of the eliminated attribute that was last found, if one is eliminated."""
         if self.eliminated is None:
             return None

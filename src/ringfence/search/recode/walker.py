@@ -16,7 +16,7 @@ import numpy as np
 from ringfence.arrays import Floats, Longs
 from ringfence.kernels.recode.class_rules import NUMBER
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
-from ringfence.search.recode.lines import Line, labels_of, line_for
+from ringfence.search.recode.lines import BlockLine, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
 from ringfence.search.recode.node_lines import LevelLine
 from ringfence.search.recode.partitions import Partitions, renumbered
@@ -68,7 +68,7 @@ class Walker:
             for space, loss, own in zip(self.spaces, ground.losses, self._codes, strict=True)
         ]
         self._every = np.arange(len(self._weights), dtype=np.int32)
-        self._fixed: dict[int, Line] = {}
+        self._fixed: dict[int, BlockLine] = {}
         numbers = np.random.default_rng(2008)
         whole = np.iinfo(np.int64)
         # Keys add up by attribute. Two that agree by chance, one in 10^19, mislead a walk; answers are judged anew.
@@ -160,7 +160,7 @@ class Walker:
 
     # How it goes on
 
-    def _line(self, a: int) -> Line:
+    def _line(self, a: int) -> BlockLine:
         maker = self._makers[a]
         if not isinstance(maker, RunLines):
             return maker
@@ -170,7 +170,7 @@ class Walker:
             self._fixed[a] = maker.make(self.labels[a], self.draw)
         return self._fixed[a]
 
-    def _filled(self, a: int) -> tuple[Line, float]:
+    def _filled(self, a: int) -> tuple[BlockLine, float]:
         """Return a line of an attribute with the costs of its blocks, and what all other cells lose."""
         line, codes = self._line(a), self._codes[a]
         size = contexts_of(self.keys, codes, self._marks[a][self.labels[a]], self._room)
@@ -239,7 +239,7 @@ class Walker:
         self.note()
         return True
 
-    def _take(self, a: int, line: Line, loss: float, gone: float) -> None:
+    def _take(self, a: int, line: BlockLine, loss: float, gone: float) -> None:
         self.put(a, *line.partition())
         self.loss, self.gone = loss, gone
         self.note()

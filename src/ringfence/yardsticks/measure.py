@@ -1,0 +1,139 @@
+"""Yardsticks: how far off the users of a release are, in counts, in tables and in models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from ringfence.arrays import Floats
+from ringfence.audit.trace.against import complete
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import BUCKET
+from ringfence.spec import Spec
+from ringfence.yardsticks.queries import SIZES, Query, answers, errors, make_queries, naive_answers
+from ringfence.yardsticks.reading import Side, Truth, read_release, read_truth
+from ringfence.yardsticks.tables import Table
+
+MOST_VALUES = 2_000
+"""Sensitive attributes of more values are asked about only if the purpose names them: nearly every row has its own."""
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """How far off somebody is who has a release, or less; 0 is the original, all of them shares.
+
+    `queries` is the mean relative error of COUNT queries, `by_size` that of queries about many, some and few rows (none
+    where there are no such queries). `tables` has for every attribute and every pair of them, and for every table that
+    the purpose names, the share of rows that is not in its cell: `singles`, `pairs` and `counts` are their means.
+    """
+
+    queries: float
+    by_size: tuple[float | None, ...]
+    tables: Mapping[Names, float] = field(repr=False)
+    singles: float
+    pairs: float
+    counts: float
+
+    def as_dict(self) -> dict[str, float | None]:
+        """Return the figures by name."""
+        sizes = zip(("many", "some", "few"), self.by_size, strict=True)
+        return {
+            "queries": self.queries,
+            **{f"queries about {size} rows": value for size, value in sizes},
+            "counts": self.counts,
+            "singles": self.singles,
+            "pairs": self.pairs,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Ruler:
+    """An original, and what is asked about it: releases of it are measured side by side.
+
+    `naive` is what comes out for somebody who knows nothing but the distribution of each attribute by itself.
+    """
+
+    truth: Truth
+    wanted: tuple[Names, ...] | None = None
+    """The tables that the purpose names; None for all attributes and pairs alike."""
+
+    @cached_property
+    def queries(self) -> list[Query]:
+        """The COUNT queries, the same for every release."""
+        return make_queries(self.truth)
+
+    def measure(self, release: Side) -> Yardsticks:
+        """Return how far off the users of a release are."""
+        found = {names: table.misplaced(release) for names, table in self.tables.items()}
+        return self._judged(answers(release, self.queries), found)
+
+    @cached_property
+    def naive(self) -> Yardsticks:
+        """The baseline: independent marginals."""
+        found = {names: table.naively_misplaced for names, table in self.tables.items()}
+        return self._judged(naive_answers(self.truth, self.queries), found)
+
+    @cached_property
+    def tables(self) -> dict[Names, Table]:
+        """Every attribute, every pair, and what the purpose names."""
+        quasi = self.truth.quasi
+        asked = [*((name,) for name in quasi), *combinations(quasi, 2), *(self.wanted or ())]
+        return {names: Table(self.truth, names) for names in dict.fromkeys(asked)}
+
+    def _judged(self, estimates: Floats, tables: Mapping[Names, float]) -> Yardsticks:
+        off = errors(self.queries, estimates, self.truth.total)
+        sizes = np.array([query.size for query in self.queries])
+        by_size = [off[sizes == size] for size in range(len(SIZES))]
+        singles, pairs = (
+            [tables[names] for names in tables if len(names) == n and self._of_quasi(names)] for n in (1, 2)
+        )
+        return Yardsticks(
+            queries=_mean(off),
+            by_size=tuple(_mean(some) if len(some) else None for some in by_size),
+            tables=tables,
+            singles=_mean(singles),
+            pairs=_mean(pairs),
+            counts=_mean([tables[names] for names in self.wanted] if self.wanted else [*singles, *pairs]),
+        )
+
+    def _of_quasi(self, names: Names) -> bool:
+        return {*names} <= {*self.truth.quasi}
+
+
+def _mean(numbers: Sequence[float] | Floats) -> float:
+    return float(np.mean(numbers)) if len(numbers) else 0.0
+
+
+def ruler(engine: Engine, original: ibis.Table, spec: Spec) -> Ruler:
+    """Return what releases of an original are measured by, as far as they publish quasi-identifiers."""
+    rows = complete(original, spec)
+    quasi, others = spec.of_role("quasi"), _others(engine, rows, spec)
+    truth = read_truth(engine.count(rows, [*quasi, *others]), quasi, others, spec)
+    wanted = spec.purpose.counts
+    return Ruler(truth, None if wanted is None else tuple(map(tuple, wanted)))
+
+
+def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
+    """Return the attributes beside the quasi-identifiers that are asked about: those that the purpose names, and the
+    sensitive ones that have few values."""
+    named = [name for names in spec.purpose.counts or [] for name in names if name not in spec.of_role("quasi")]
+    sensitive = [name for name in spec.of_role("sensitive") if name not in named]
+    if sensitive:
+        values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in sensitive]))
+        sensitive = [name for name in sensitive if values[name][0].as_py() <= MOST_VALUES]
+    return [*dict.fromkeys([*sensitive, *named])]
+
+
+def read_rows(engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None) -> Side:
+    """Read the rows of a release, as published; `values` is the second table of those that are two."""
+    truth = found.truth
+    here = [name for name in (*truth.quasi, *truth.others) if name in released.columns]
+    counted = engine.count(released, [*here, *([BUCKET] if spec.has_buckets else [])])
+    beside: pa.Table | None = None if values is None else engine.fetch(values)
+    return read_release(counted, truth, spec, beside)

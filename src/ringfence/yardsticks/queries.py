@@ -1,0 +1,128 @@
+"""Seeded COUNT queries over one to three attributes: what a user of a release answers, beside the truth.
+
+Each is built around a row drawn at random: "how many women between 30 and 44 in Oslo are there?" Every fourth asks for
+a value of an attribute that is published as it is, too. A third of them are about at least a tenth of the rows, a third
+about a hundredth to a tenth, a third about a thousandth to a hundredth.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.yardsticks.reading import Domain, Side, Truth
+
+QUERIES = 1_000
+MOST_PREDICATES = 3
+MOST_LISTED = 5
+"""How many values a question lists at most where they have no order."""
+BESIDE_EVERY = 4
+SIZES = ((0.1, 1.0), (0.01, 0.1), (0.001, 0.01))
+"""Shares of the rows that a third of the questions each are about: from the first on, below the second."""
+MOST_TRIES = 40
+"""How many questions are drawn for each that is asked, at most: a small table has no small answers."""
+SANITY = 0.001
+"""Errors are relative to the true answer, or to this share of all rows where that is more."""
+SEED = 2028
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """For some attributes, which values are asked for; the true number of rows, and which of `SIZES` that is."""
+
+    wanted: Mapping[str, Bools]
+    actual: float
+    size: int
+
+
+def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[Query]:
+    """Draw queries about an original, as many of each size; fewer where there are none of that size."""
+    # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
+    rng = np.random.Generator(np.random.PCG64(seed))
+    upto = np.cumsum(truth.rows)
+    counter = Counter(truth)
+    room = [count // len(SIZES) + (place < count % len(SIZES)) for place in range(len(SIZES))]
+    made: list[Query] = []
+    for number in range(MOST_TRIES * count):
+        if not any(room):
+            break
+        row = int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
+        names = [truth.quasi[place] for place in rng.random(len(truth.quasi)).argsort()[: 1 + number % MOST_PREDICATES]]
+        wanted = {
+            name: _around(truth.domains[name], int(truth.codes[name][row]), rng.random(3 + MOST_LISTED))
+            for name in names
+        }
+        if truth.others and number % BESIDE_EVERY == BESIDE_EVERY - 1:
+            name = truth.others[int(rng.random() * len(truth.others))]
+            wanted[name] = _around(truth.domains[name], int(truth.codes[name][row]), rng.random(3 + MOST_LISTED))
+        actual = counter.count(wanted)
+        share = actual / truth.total
+        fits = [place for place, (low, high) in enumerate(SIZES) if low <= share and (share < high or high == 1)]
+        if fits and room[fits[0]]:
+            room[fits[0]] -= 1
+            made.append(Query(wanted, actual, fits[0]))
+    return made
+
+
+def _around(domain: Domain, value: int, uniforms: Floats) -> Bools:
+    """Return which values are asked for: a range around a number, a group around a value, or a short list with it."""
+    wanted = np.zeros(len(domain), np.bool_)
+    wanted[value] = True
+    line = domain.line
+    if len(line):
+        if not np.isnan(domain.places[value]):
+            place, size = int(np.flatnonzero(line == value)[0]), 1 + int(uniforms[0] * len(line) / 2)
+            start = max(0, place - int(uniforms[1] * size))
+            wanted[line[start : start + size]] = True
+    elif domain.inner[value] and uniforms[2] < 0.5:
+        wanted[domain.inner[value][int(uniforms[0] * len(domain.inner[value]))]] = True
+    else:
+        more = int(uniforms[0] * min(MOST_LISTED, len(domain) // 2))
+        wanted[(uniforms[3 : 3 + more] * len(domain)).astype(np.intp)] = True
+    return wanted
+
+
+class Counter:
+    """Answers queries from what rows show, each by how likely it stands for what is asked for."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._tables: dict[tuple[str, ...], tuple[list[Longs], Floats]] = {}
+
+    def count(self, wanted: Mapping[str, Bools]) -> float:
+        """Return how many rows there are, as far as can be told."""
+        names = tuple(sorted(wanted))
+        if names not in self._tables:
+            self._tables[names] = self._side.projected(names)
+        columns, rows = self._tables[names]
+        factors = [self._side.likely[name].expected(wanted[name]) for name in names]
+        chosen: Any = slice(None)
+        for at in np.argsort([factor.mean() for factor in factors], kind="stable").tolist():
+            shares = factors[at][columns[at][chosen]]
+            hits = np.flatnonzero(shares)  # most drop out at the first, narrowest question
+            chosen = hits if isinstance(chosen, slice) else chosen[hits]
+            rows = rows[hits] * shares[hits]
+        return float(rows.sum())
+
+
+def answers(side: Side, queries: Sequence[Query]) -> Floats:
+    """Return what a user of a release answers."""
+    counter = Counter(side)
+    return np.array([counter.count(query.wanted) for query in queries])
+
+
+def naive_answers(truth: Truth, queries: Sequence[Query]) -> Floats:
+    """Return what is answered by whoever knows every attribute by itself, and takes them to be independent."""
+    shares = {name: truth.marginal(name) for name in truth.domains}
+    products = [prod(float(shares[name] @ wanted) for name, wanted in query.wanted.items()) for query in queries]
+    return truth.total * np.array(products)
+
+
+def errors(queries: Sequence[Query], estimates: Floats, rows: int) -> Floats:
+    """Return the relative error of each answer, with a sanity bound for small ones."""
+    actual = np.array([query.actual for query in queries])
+    off: Floats = np.abs(estimates - actual) / np.maximum(actual, SANITY * rows)
+    return off.round(12)  # sums of shares are not exact

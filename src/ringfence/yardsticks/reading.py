@@ -1,0 +1,237 @@
+"""What a user reads: the original in values, a release in labels, each label with the values that it may stand for.
+
+A user of a release has its table and the hierarchies that go with it. Which value stands behind a label, they can only
+guess, and the guess is the plainest: all values that the label holds are equally likely. What a label holds is read by
+the audit's own reader, from the label and the specification; neither plans nor searches are asked. (Of buckets, whose
+values are published beside them, a value is as likely as it is frequent there.)
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.arrays import Bools, Floats, Longs
+from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
+from ringfence.audit.labels.growing import tree_over
+from ringfence.audit.labels.held import Held
+from ringfence.audit.labels.reading import one_spelling
+from ringfence.audit.labels.trees import Tree
+from ringfence.rows.sources import BUCKET, COUNT, ROWS
+from ringfence.spec import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """The values of an attribute: `values[v]` as text; where they lie on a line, where each does, else NaN.
+
+    `inner` are, for each value, the groups around it that are neither it alone nor everything: as sets of values.
+    """
+
+    name: str
+    values: tuple[str | None, ...]
+    places: Floats
+    inner: tuple[tuple[Longs, ...], ...]
+    held: Held | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def line(self) -> Longs:
+        """The values that lie on a line, in their order there."""
+        placed = np.flatnonzero(~np.isnan(self.places))
+        return placed[np.argsort(self.places[placed], kind="stable")]
+
+
+@dataclass(frozen=True, eq=False)
+class Likely:
+    """What labels may stand for: label j for the values `members[starts[j] : starts[j + 1]]`, each as likely as
+    `shares` says."""
+
+    starts: Longs
+    members: Longs
+    shares: Floats
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """How many values each label holds."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def _labels(self) -> Longs:
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    def expected(self, numbers: Floats | Bools) -> Floats:
+        """Return for each label the mean of some numbers over what it may stand for."""
+        weights = numbers[self.members] * self.shares
+        return np.bincount(self._labels, weights, minlength=len(self.sizes)).astype(np.float64)
+
+    def total(self, rows: Floats, values: int) -> Floats:
+        """Return how many rows each of so many values has, where each label has so many."""
+        shares = rows[self._labels] * self.shares
+        return np.bincount(self.members, shares, minlength=values).astype(np.float64)
+
+    def spread(self, cells: Longs, width: int) -> Floats:
+        """Return for each label how likely it stands for a value of each cell, where `cells[v]` is that of value v."""
+        flat = self._labels * width + cells[self.members]
+        size = len(self.sizes) * width
+        return np.bincount(flat, self.shares, minlength=size).astype(np.float64).reshape(-1, width)
+
+    @classmethod
+    def certain(cls, values: int) -> "Likely":
+        """Return labels that are the values themselves."""
+        return cls(np.arange(values + 1), np.arange(values), np.ones(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """Rows that are alike: `rows[e]` of them show `codes[name][e]` in an attribute, which may stand for `likely`."""
+
+    rows: Longs
+    codes: Mapping[str, Longs]
+    likely: Mapping[str, Likely]
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return int(self.rows.sum())
+
+    def projected(self, names: Sequence[str]) -> tuple[list[Longs], Floats]:
+        """Return the combinations that rows show in some attributes, and how many rows have each."""
+        widths = [len(self.likely[name].sizes) for name in names]
+        if np.prod(widths, dtype=np.float64) <= DENSE:
+            key = np.zeros(len(self.rows), np.int64)
+            for name, width in zip(names, widths, strict=True):
+                key = key * width + self.codes[name]
+            counts = np.bincount(key, self.rows).astype(np.float64)
+            there = np.flatnonzero(counts)
+            return list(np.unravel_index(there, widths)), counts[there]
+        columns = [Column(name, (None,) * width, self.codes[name]) for name, width in zip(names, widths, strict=True)]
+        firsts, group = classes(columns, len(self.rows))
+        return [self.codes[name][firsts] for name in names], np.bincount(group, self.rows).astype(np.float64)
+
+
+DENSE = 1 << 20
+"""Tables of up to so many cells are counted in place, larger ones by sorting what occurs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth(Side):
+    """The original: its rows by their values. `quasi` and `others` are its attributes, `domains` what they hold.
+
+    `others` are published as they are, but for buckets.
+    """
+
+    quasi: tuple[str, ...]
+    others: tuple[str, ...]
+    domains: Mapping[str, Domain]
+
+    def marginal(self, name: str) -> Floats:
+        """Return the share of rows that have each value of an attribute."""
+        counts = np.bincount(self.codes[name], self.rows, minlength=len(self.domains[name]))
+        return counts / self.total
+
+
+def read_truth(counted: pa.Table, quasi: Sequence[str], others: Sequence[str], spec: Spec) -> Truth:
+    """Read the combinations of an original: an engine counted them by its attributes, in the column `ROWS`."""
+    rows = counted[ROWS].to_numpy().astype(np.int64)
+    domains, codes = {}, {}
+    for name in quasi:
+        column = read_column(counted[name], name, spec)
+        counts = total_by(column.codes, rows, len(column.labels)).tolist()
+        tree, numbers = tree_over(name, spec, column.labels, counts)
+        domains[name], codes[name] = _of_tree(name, tree, spec), numbers[column.codes]
+    for name in others:
+        column = _plainly(counted[name], name, spec)
+        domains[name], codes[name] = _as_it_is(column), column.codes
+    # In one order, whatever the engine's was, and each combination once: what is drawn from it must not depend on that.
+    columns = [Column(name, domains[name].values, codes[name]) for name in domains]
+    firsts, group = classes(columns, len(rows))
+    codes = {name: of[firsts] for name, of in codes.items()}
+    likely = {name: Likely.certain(len(domain)) for name, domain in domains.items()}
+    return Truth(total_by(group, rows, len(firsts)), codes, likely, tuple(quasi), tuple(others), domains)
+
+
+def _plainly(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+    """Read a column that is published as it is: numbers are equal by value, one table may be a text file."""
+    read, spell = read_column(column, name, spec), one_spelling(name, spec)
+    spelled = [None if text is None else spell(text) for text in read.labels]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(spelled))}
+    return Column(name, tuple(numbers), np.array([numbers[label] for label in spelled], np.int64)[read.codes])
+
+
+def _of_tree(name: str, tree: Tree, spec: Spec) -> Domain:
+    held = Held(tree, spec.attributes[name])
+    places = np.full(len(tree.paths), np.nan)
+    if spec.attributes[name].measured:
+        places[held.by_number] = [float(number) for number in held.numbers]
+    around = {label: found[0] for path in tree.paths for label in path[1:-1] if (found := tree.held(label)) is not None}
+    inner = tuple(
+        tuple(around[label] for label in dict.fromkeys(path[1:-1]) if len(around[label]) > 1) for path in tree.paths
+    )
+    return Domain(name, tuple(path[0] for path in tree.paths), places, inner, held)
+
+
+def _as_it_is(column: Column) -> Domain:
+    """Return the domain of an attribute that is published as it is: on a line, if all that is there are numbers."""
+    places = np.array([_number(label) for label in column.labels])
+    gaps = np.array([label is None for label in column.labels])
+    if np.isnan(places[~gaps]).any():
+        places[:] = np.nan
+    return Domain(column.name, column.labels, places, ((),) * len(column.labels))
+
+
+def _number(text: str | None) -> float:
+    try:
+        number = float(text or "nan")
+    except ValueError:
+        return np.nan
+    return number if np.isfinite(number) else np.nan
+
+
+def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table | None = None) -> Side:
+    """Read the combinations of a release: an engine counted them by the same attributes, in the column `ROWS`.
+
+    `values` is the second table of the method `anatomy`: the sensitive values of each bucket, whose numbers are in the
+    first.
+    """
+    codes: dict[str, Longs] = {}
+    likely: dict[str, Likely] = {}
+    for name in truth.quasi:
+        column = read_labels(counted[name], name, spec)
+        held = truth.domains[name].held
+        assert held is not None, "quasi-identifiers have trees"
+        codes[name], likely[name] = column.codes, _evenly([held.by(label) for label in column.labels])
+    for name in truth.others:
+        known = {value: number for number, value in enumerate(truth.domains[name].values)}
+        if name in counted.column_names:
+            column = _plainly(counted[name], name, spec)
+            codes[name] = np.array([known[label] for label in column.labels], np.int64)[column.codes]
+            likely[name] = Likely.certain(len(known))
+        else:
+            assert values is not None, "what is not in the first table of a release is in its second"
+            codes[name], likely[name] = _bucketed(counted, values, _plainly(values[name], name, spec), known)
+    return Side(counted[ROWS].to_numpy().astype(np.int64), codes, likely)
+
+
+def _evenly(held: Sequence[Longs]) -> Likely:
+    sizes = np.array([len(each) for each in held], np.int64)
+    members = np.concatenate([np.zeros(0, np.int64), *held])
+    return Likely(np.cumsum([0, *sizes]), members, np.repeat(1 / np.maximum(sizes, 1), sizes))
+
+
+def _bucketed(
+    counted: pa.Table, values: pa.Table, column: Column, known: Mapping[str | None, int]
+) -> tuple[Longs, Likely]:
+    """Return which bucket each row is in, and what stands in each bucket."""
+    numbers, places = np.unique(values[BUCKET].to_numpy().astype(np.int64), return_inverse=True)
+    counts = values[COUNT].to_numpy().astype(np.float64)
+    order = np.argsort(places, kind="stable")
+    members = np.array([known[label] for label in column.labels], np.int64)[column.codes]
+    totals = np.bincount(places, counts)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(places))])
+    buckets = np.searchsorted(numbers, counted[BUCKET].to_numpy().astype(np.int64))
+    return buckets, Likely(starts, members[order], (counts / totals[places])[order])
