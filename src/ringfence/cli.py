@@ -183,6 +183,33 @@ def frontier(
 
 
 @app.command()
+def compare(
+    spec: Annotated[Path, typer.Argument(help="The specification, a TOML file; its method is one candidate of many.")],
+    output: Out,
+    budget: Annotated[float, typer.Option(help="How many seconds to take, about, for all candidates together.")] = 30.0,
+    methods: Annotated[
+        str | None, typer.Option(help="The methods to try, with commas between them; all that can keep the promise.")
+    ] = None,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="An attack to carry out on every release, or all; may be repeated.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Try every way to keep the promise, and say which to take: compare.csv, .json, .html and .png, and a table."""
+    named = None if methods is None else [name.strip() for name in methods.split(",")]
+    with _progress(json_) as listener:
+        found = api.compare(
+            None, Spec.load(spec), budget=budget, methods=named, attacks=attack or (), listener=listener
+        )
+        page = found.save(output)
+    if json_:
+        _print_json(found.as_dict())
+        return
+    print(f"{found}\n\nthe page: {page}\nmake it for good:\n  ringfence run {output / 'best.toml'} -o DIR")
+
+
+@app.command()
 def audit(
     release: Annotated[str, typer.Argument(help="The table to judge: a file, a folder, a pattern, - or an address.")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
@@ -231,7 +258,9 @@ def apply(
     data: Annotated[
         str, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write: .csv or .parquet.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The file to write, .csv or .parquet, or an address with #table.")
+    ],
     unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.census.census import Census, Quasi
+from ringfence.plans.base import Plan
 from ringfence.plans.items import ItemPlan
-from ringfence.plans.published import Published, RowPlan
+from ringfence.plans.published import Published
 from ringfence.report.evidence import Marginal, attribute_losses, marginals, size_bins
 from ringfence.rows.item_columns import item_lists
 from ringfence.spec import Spec
@@ -58,9 +59,11 @@ def as_cell(value: Any) -> str | None:
     return None if missing else text(value)
 
 
-def seen(census: Census, plan: RowPlan, spec: Spec, first: FirstRows) -> dict[str, Any]:
-    """Return what a plan makes of a table."""
+def seen(census: Census, plan: Plan, spec: Spec, first: FirstRows) -> dict[str, Any] | None:
+    """Return what a plan makes of the quasi-identifiers of a table; None where it does not touch them."""
     released = plan.published(census)
+    if released is None:
+        return None
     before = int(census.sizes.max()), int(released.sizes.max())
     k, largest = spec.k, max(*before, spec.k)
     losses = attribute_losses(released)
@@ -97,7 +100,7 @@ def _detail(losses: Mapping[str, float], census: Census) -> float:
     return sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())
 
 
-def _attribute(quasi: Quasi, plan: RowPlan, spec: Spec, losses: Mapping[str, float]) -> dict[str, Any]:
+def _attribute(quasi: Quasi, plan: Plan, spec: Spec, losses: Mapping[str, float]) -> dict[str, Any]:
     """Return what became of one attribute."""
     column, level = plan.columns[quasi.name], plan.levels.get(quasi.name)
     if column.changes_nothing:

@@ -18,7 +18,6 @@ from ringfence.draft.roles import guess_role
 from ringfence.errors import SpecError
 from ringfence.events import Event
 from ringfence.plans.items import ItemPlan
-from ringfence.plans.published import RowPlan
 from ringfence.plans.recode import GlobalPlan
 from ringfence.release.card import card_of
 from ringfence.release.fronts import Frontier, SchemeFrontier
@@ -181,7 +180,7 @@ class Desk:
         """Keep the plans of a scheme, to look at them."""
         self._plans |= {(scheme, k): plan for k, plan in plans.items()}
 
-    def view(self, spec: Parts, scheme: str, k: int) -> dict[str, Any]:
+    def view(self, spec: Parts, scheme: str, k: int) -> dict[str, Any] | None:
         """Return what the best recoding for a k makes of the table. The front must have been found before."""
         if self._front is None:
             self.front(spec)
@@ -213,13 +212,9 @@ class Desk:
 
     def _result(self, release: rf.Release, stated: Spec) -> dict[str, Any]:
         plan, spec, verdict = release.plan, release.spec, release.audit
-        card, evidence, items = card_of(release), None, None
-        claimed = plan if isinstance(plan, RowPlan | ItemPlan) else None
-        uniform = {}
-        if isinstance(plan, RowPlan):
-            released = plan.published(release.census)
-            uniform = {each.name: each for each in uniformities(released)}
-            evidence = seen(release.census, plan, spec, self._first_rows(stated))
+        card, items = card_of(release), None
+        released = plan.published(release.census)
+        uniform = {} if released is None else {each.name: each for each in uniformities(released)}
         if release.item_plan is not None and spec.data.basket_id is None:
             items = seen_items(release.item_plan, spec, self._first_rows(stated))
         return {
@@ -233,9 +228,9 @@ class Desk:
             "search": search_figures(release.search),
             "kept": [asdict(line) for line in kept(spec, verdict)],
             "promises": [asdict(claim) for claim in promises(spec)],
-            "limits": [] if claimed is None else [asdict(claim) for claim in limits(spec, claimed, uniform)],
+            "limits": [asdict(claim) for claim in limits(spec, plan, uniform)],
             "verdict": verdict.as_dict(),
-            "seen": evidence,
+            "seen": seen(release.census, plan, spec, self._first_rows(stated)),
             "items": items,
         }
 

@@ -152,19 +152,22 @@ class Worker:
 def work(link: Connection, stop: Any, folder: str) -> None:
     """Do what is asked for, task after task, until nobody is there any more."""
     os.chdir(folder)
-    from ringfence.studio.tasks import Desk
 
     def tell(content: Any) -> bool:
         link.send(("told", content))
         return bool(stop.is_set())
 
-    desk = Desk(Path(folder), tell)
+    desk: Any = None
     while True:
         try:
             task, arguments = link.recv()
         except EOFError:
             return
         try:
+            if desk is None:
+                from ringfence.studio.tasks import Desk
+
+                desk = Desk(Path(folder), tell)
             link.send(("done", getattr(desk, task)(**arguments)))
         except RingfenceError as error:
             link.send(("failed", (type(error).__name__, str(error))))
