@@ -17,7 +17,6 @@ from ringfence.draft.profile import look_at
 from ringfence.draft.roles import guess_role
 from ringfence.errors import SpecError
 from ringfence.events import Event
-from ringfence.plans.items import ItemPlan
 from ringfence.plans.recode import GlobalPlan
 from ringfence.release.card import card_of
 from ringfence.release.fronts import Frontier, SchemeFrontier
