@@ -21,7 +21,7 @@ from benchmarks.papers.frontier_charts import draw_depths, draw_fronts, draw_lat
 from benchmarks.papers.pages import Page, Row
 from benchmarks.timing import best_seconds
 from ringfence.census.census import Census
-from ringfence.search.front.frontier import Front, exact_front
+from ringfence.search.front.frontier import Front, exact_front, node_point
 from ringfence.search.front.node_costs import NodeCosts
 from ringfence.search.front.poka import poka_front, recall_precision
 from ringfence.search.progress import Watch
@@ -32,6 +32,8 @@ SPEC = Path(__file__).with_suffix(".toml")
 LABEL = "class"
 METRICS = ("glm", "dm", "ce")
 DEPTHS = range(1, 7)  # the largest is the height of the highest hierarchy, which the paper takes to be enough
+CROWD = 100
+"""Nodes crowd below this k."""
 
 AGES = [([5, 10, 20, 40, 80], 0), ([3, 6, 12, 24, 48], 17), ([2, 4, 8, 16, 32], 16)]
 DEGREES = {
@@ -114,6 +116,7 @@ def reproduce(rows: pa.Table, page: Page) -> Iterator[dict[str, Any]]:
     found = {(metric, depth): lattices[metric].poka(depth) for metric, depth in product(METRICS, DEPTHS)}
     yield from page.table("fronts", _fronts(lattices, average))
     yield from page.table("points", _points(lattices, average))
+    yield from page.table("stops", _stops(lattices["ce"], average["ce"]))
     page.picture(
         "figure-4",
         draw_fronts({metric: (lattices[metric].exact, average[metric]) for metric in METRICS}),
@@ -153,6 +156,29 @@ def _fronts(lattices: Mapping[str, Lattice], found: Mapping[str, Front]) -> Iter
             "exact seconds": round(best_seconds(partial(lattice.search, "nodes"), clock=time.process_time), 2),
             "release front": len(releases.points),
             "nodes bettered": sum(_below(releases.best(point.k).loss, point.loss) for point in lattice.exact.points),
+            "k up to 100 %": _percent(float((lattice.exact.cloud_k <= CROWD).mean())),
+            "k = 2: release": round(releases.best(2).loss, 6),
+            "k = 2: node": round(lattice.exact.best(2).loss, 6),
+        }
+
+
+def _stops(lattice: Lattice, found: Front) -> Iterator[Row]:
+    """Where POkA stops under classification error: its last node on the way down, and all nodes one level below."""
+    costs = NodeCosts(lattice.census, lattice.spec, least=1)
+    costs.fill(Watch())
+    last = min(found.points, key=lambda point: point.k)
+    below = [
+        node_point(costs, costs.number((*last.levels[:a], level - 1, *last.levels[a + 1 :])))
+        for a, level in enumerate(last.levels)
+        if level > 0
+    ]
+    for point, place in [(last, "last"), *((point, "below") for point in below)]:
+        yield {
+            "node": place,
+            "k": point.k,
+            "loss": round(point.loss, 6),
+            "suppressed": point.suppressed,
+            **dict(zip(lattice.census.names, point.levels, strict=True)),
         }
 
 

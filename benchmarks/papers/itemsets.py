@@ -5,7 +5,9 @@ Terrovitis, Mamoulis, Kalnis: Privacy-preserving Anonymization of Set-valued Dat
 docs/papers/itemsets. BMS-POS is not public; the sales have its figures.
 """
 
+import math
 import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -108,13 +110,16 @@ def over_tree(name: str, pairs: Pairs, fanout: int, order: str = "ascending") ->
 
 
 def run(baskets: Baskets, k: int, m: int, algorithm: str, runs: int = 1) -> Row:
-    """Search one way; of several runs the shortest counts."""
-    times = [find_cut(baskets, k, m, **ALGORITHMS[algorithm]).search for _ in range(runs)]
-    found = min(times, key=lambda search: search.seconds)
+    """Search one way; of several runs the shortest counts, in seconds of the processor."""
+    seconds = math.inf
+    for _ in range(runs):
+        start = time.process_time()
+        found = find_cut(baskets, k, m, **ALGORITHMS[algorithm]).search
+        seconds = min(seconds, time.process_time() - start)
     exact = algorithm.startswith(("OA", "optimal"))
     return {
         "algorithm": algorithm,
-        "seconds": round(found.seconds, 3),
+        "seconds": round(seconds, 3),
         "judged": found.nodes,
         "count-tree": _nodes_stored(baskets, k, m, algorithm),
         "NCP": f"{found.cost:.6f}",

@@ -1,21 +1,22 @@
-"""The verbs: anonymize, run, audit. Shared by the command line and whatever else speaks for the library.
+"""The verbs: anonymize, run, compare, audit. Shared by the command line and whatever else speaks for the library.
 
 Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
 """
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import DataError, SpecError, suggestion
+from ringfence.errors import DataError, SpecError, Unsatisfiable, suggestion
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available, check_front, check_promise, check_shown
 from ringfence.release.diary import Diary
 from ringfence.release.fronts import Frontier, SchemeFrontier
-from ringfence.release.jobs import Decider, Made, count_rows, labels_of, reuser, searcher
+from ringfence.release.jobs import Censuses, Decider, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release.release import Release
 from ringfence.spec import Spec
 from ringfence.spec.tables import Data
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
     from ringfence.draft.draft import Draft
+    from ringfence.methods.candidates import Candidate
     from ringfence.plans.recode import GlobalPlan
+    from ringfence.release.comparing import Comparison
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
+    from ringfence.rows.targets import Target
 
 
 def anonymize(
@@ -318,7 +322,7 @@ def run(
     carried out on the file, and shown in the report.
     """
     from ringfence.release.folder import new_version
-    from ringfence.release.manifest import beside
+    from ringfence.release.manifest import SENSITIVE, beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
@@ -326,7 +330,11 @@ def run(
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
-    with new_version(Path(folder)) as version, engine_for(spec.data, source, scratch=version.scratch) as engine:
+    with (
+        new_version(Path(folder)) as version,
+        engine_for(spec.data, source, scratch=version.scratch) as engine,
+        _target(spec.output.address, engine) as target,
+    ):
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _measured(engine, original, spec)
@@ -335,8 +343,23 @@ def run(
         job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         form = _format_of(source, spec)
-        path, verdict = publish(job, rows, version, file_format=form, report=report, plots=plots, sensitive=values)
-        return _release(job, path, verdict, diary, source, None if made.sensitive is None else beside(path))
+        path, verdict = publish(
+            job, rows, version, file_format=form, report=report, plots=plots, sensitive=values, target=target
+        )
+        second = None if made.sensitive is None else beside(path) if isinstance(path, Path) else f"{path}_{SENSITIVE}"
+        return _release(job, path, verdict, diary, source, second)
+
+
+@contextmanager
+def _target(address: str | None, engine: "Engine") -> "Iterator[Target | None]":
+    """Return where rows go that do not go into files, refused at once where that cannot be."""
+    if address is None:
+        yield None
+        return
+    from ringfence.rows.targets import target_for
+
+    with target_for(address, engine) as target:
+        yield target
 
 
 def _format_of(source: str | Path, spec: Spec) -> str:
@@ -351,15 +374,25 @@ def _format_of(source: str | Path, spec: Spec) -> str:
     return place.form.released_as
 
 
-def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
-    """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
-    from ringfence.release.publish import write_audited
+def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, unknown: str = "error") -> Release:
+    """Recode a file by a saved plan into another file, which takes its place when it has passed its audit.
+
+    Either may be a table of a database: `postgresql://host/base#table`.
+    """
+    from ringfence.release.publish import fill_audited, write_audited
     from ringfence.rows.engines import engine_for
+    from ringfence.rows.remote import is_database
     from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with engine_for(release.spec.data) as engine:
-        write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
+    with engine_for(release.spec.data, source) as engine:
+        rows = engine.hold(as_arrow(release.table))
+        if is_database(target):
+            with _target(str(target), engine) as table:
+                assert table is not None, "an address was given"
+                fill_audited(release.job(engine), rows, table)
+        else:
+            write_audited(release.job(engine), rows, Path(target))
     return replace(release, table=target)
 
 
@@ -399,6 +432,110 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
             return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
         find = poka_front if spec.frontier.algorithm == "poka" else exact_front
         return Frontier(find(census, spec, watch), census, spec)
+
+
+def compare(
+    source: Any,
+    spec: Spec,
+    *,
+    budget: float = 30.0,
+    methods: Sequence[str] | None = None,
+    attacks: str | Sequence[str] = (),
+    listener: Listener | None = None,
+) -> "Comparison":
+    """Try every method, scheme and representation that can keep the promise; return them side by side.
+
+    All decide on the same census, each within its share of `budget` seconds. Every release is carried out, audited, and
+    measured by what its users would be off by (`yardsticks`), from its published table alone; `spec.purpose` says what
+    they want to do with it. A candidate that cannot be made says why. `methods` are the names of some methods, None for
+    all; `attacks` are carried out on every release. `listener` is also told what came of each candidate, by an event of
+    the stage "compare" whose `candidate` is its row of the table. `source` is as for `anonymize`.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 32, 38, 39] * 5, "town": ["Oslo", "Voss"] * 10})
+    >>> attributes = {"age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}}, "town": {"role": "quasi"}}
+    >>> found = compare(people, Spec(attributes=attributes, privacy={"k": 5}), methods=["local", "mondrian"])
+    >>> found.table["name"].to_pylist()
+    ['local-glm-sets', 'mondrian-sets']
+    >>> found.release(found.best.name).audit.ok
+    True
+    """
+    from ringfence.methods.candidates import candidates
+    from ringfence.release.comparing import Comparison, Tried, try_all
+    from ringfence.release.comparing import Made as Kept
+    from ringfence.rows.dates import open_original
+    from ringfence.rows.engines import engine_for
+    from ringfence.rows.sources import as_arrow, collected
+    from ringfence.yardsticks.measure import read_rows, ruler
+
+    check_promise(spec)
+    if not budget > 0:
+        raise SpecError(f"budget = {budget!r}: allowed: a number of seconds above 0")
+    diary, begun, censuses = Diary(listener), time.monotonic(), Censuses()
+    source = collected(_located(source, spec))
+    source = as_arrow(source) if hasattr(source, "read_next_batch") else source  # a reader would be used up
+    with engine_for(spec.data, source) as engine:
+        _check_choice(source, spec)
+        diary("count", "counting the rows")
+        original = engine.keep(open_original(engine, source, spec))
+        spec = _dated(original, spec)
+        found = ruler(engine, original, spec) if spec.of_role("quasi") else None
+
+        def attempt(candidate: "Candidate", hurried: Spec) -> Kept:
+            told = Diary(None if listener is None else _about(candidate.name, diary))
+            made, origin, rows = _made(engine, original, hurried, searcher(hurried, told, censuses))
+            table = engine.fetch(rows)
+            published = engine.open(table, hurried.data, as_it_stands=True)
+            job = _job(engine, hurried, source, made, origin, _named(attacks), force=False)
+            values = None if made.sensitive is None else engine.hold(made.sensitive)
+            told("audit", "auditing the release")
+            verdict = job.passed(job.audited(published, values))
+            use = None if found is None else found.measure(read_rows(engine, published, found, hurried, values))
+            return Kept(made.decision, verdict, use, _examples(table, hurried))
+
+        tried = try_all(
+            candidates(spec, methods),
+            attempt,
+            rows=engine.size(original),
+            budget=budget,
+            spent=time.monotonic() - begun,
+            diary=diary,
+        )
+    if not any(each.made for each in tried):
+        reasons = "; ".join(f"{each.name}: {each.reason}" for each in tried[:3])
+        raise Unsatisfiable(f"none of {len(tried)} candidates could be made: {reasons}")
+
+    def remake(chosen: Tried) -> Release:
+        assert chosen.made is not None, "only what was made can be made again"
+        decided, quiet = chosen.made.decision, Diary()
+        again = decided if spec.items is None else None  # what is decided on baskets depends on the draw before it
+
+        def decider(dated: Spec) -> Decider:
+            return searcher(dated, quiet, censuses, again)
+
+        return _audited(source, chosen.candidate.spec, decider, quiet, attacks=_named(attacks))
+
+    naive = None if found is None else found.naive
+    rows = next(
+        int(each.made.decision.metrics["rows"] + each.made.decision.metrics["suppressed"])
+        for each in tried
+        if each.made
+    )
+    return Comparison(spec, tuple(tried), naive, rows, budget, time.monotonic() - begun, remake)
+
+
+def _about(name: str, diary: Diary) -> Listener:
+    """Return a listener that says which candidate it is told of."""
+    return lambda event: diary.tell(replace(event, what=f"{name}: {event.what}"))
+
+
+def _examples(table: "pa.Table", spec: Spec) -> "tuple[dict[str, Any], ...]":
+    """Return a few rows of a release, as far as they are recoded."""
+    recoded = [name for name in table.column_names if name in spec.of_role("quasi", "items")]
+    return tuple(
+        {name: None if cell is None else str(cell) for name, cell in row.items()}
+        for row in table.select(recoded).slice(0, 3).to_pylist()
+    )
 
 
 def progress() -> AbstractContextManager[Listener]:
@@ -480,15 +617,16 @@ def audit(
     """
     from ringfence.audit.labels.told import told_measures
     from ringfence.audit.verify import verify
-    from ringfence.release.manifest import beside, with_manifest
+    from ringfence.release.manifest import SENSITIVE, beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.engine import as_released
     from ringfence.rows.engines import engine_for
     from ringfence.rows.places import local_file
+    from ringfence.rows.remote import is_database
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
-        sensitive = beside(Path(table))
+        sensitive = f"{table}_{SENSITIVE}" if is_database(table) else beside(Path(table))
     with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)
@@ -545,10 +683,13 @@ def _check_weights(engine: "Engine", rows: "ibis.Table", spec: Spec) -> None:
 
 def _check_choice(source: Any, spec: Spec) -> None:
     """Refuse keys that choose one of the tables of a file, where they have no meaning for it."""
+    from ringfence.rows.formats import POSTGRESQL
     from ringfence.rows.places import find
 
     if isinstance(source, str | Path):
         form = find(source).form
+        if spec.data.query is not None and form is not POSTGRESQL:
+            raise SpecError(f"data.query has no meaning for a source of the kind {form.name}; allowed: PostgreSQL")
         for key, value in {"sheet": spec.data.sheet, "table": spec.data.table}.items():
             if value is not None and form.chosen_by != key:
                 raise SpecError(f"data.{key} = {value!r} has no meaning for a source of the kind {form.name}")

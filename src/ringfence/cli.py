@@ -6,6 +6,7 @@ release can satisfy the specification; 4 a mistake of ours; 130 interrupted.
 
 import io
 import json
+import os
 import signal
 import sys
 import traceback
@@ -182,6 +183,33 @@ def frontier(
 
 
 @app.command()
+def compare(
+    spec: Annotated[Path, typer.Argument(help="The specification, a TOML file; its method is one candidate of many.")],
+    output: Out,
+    budget: Annotated[float, typer.Option(help="How many seconds to take, about, for all candidates together.")] = 30.0,
+    methods: Annotated[
+        str | None, typer.Option(help="The methods to try, with commas between them; all that can keep the promise.")
+    ] = None,
+    attack: Annotated[
+        list[str] | None, typer.Option(help="An attack to carry out on every release, or all; may be repeated.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Try every way to keep the promise, and say which to take: compare.csv, .json, .html and .png, and a table."""
+    named = None if methods is None else [name.strip() for name in methods.split(",")]
+    with _progress(json_) as listener:
+        found = api.compare(
+            None, Spec.load(spec), budget=budget, methods=named, attacks=attack or (), listener=listener
+        )
+        page = found.save(output)
+    if json_:
+        _print_json(found.as_dict())
+        return
+    print(f"{found}\n\nthe page: {page}\nmake it for good:\n  ringfence run {output / 'best.toml'} -o DIR")
+
+
+@app.command()
 def audit(
     release: Annotated[str, typer.Argument(help="The table to judge: a file, a folder, a pattern, - or an address.")],
     spec: Annotated[Path, typer.Argument(help="The specification whose promise it should keep.")],
@@ -230,7 +258,9 @@ def apply(
     data: Annotated[
         str, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write: .csv or .parquet.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The file to write, .csv or .parquet, or an address with #table.")
+    ],
     unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
@@ -266,6 +296,41 @@ def methods(
         print(f"{title}")
         for name, line in entries.items():
             print(f"  {name:<14} {line}")
+
+
+@app.command()
+def studio(
+    host: Annotated[
+        str, typer.Option(help="The address to serve at. Any but this machine's own needs RINGFENCE_TOKEN.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve at; 0 for any that is free.")] = 8765,
+    memory: Annotated[float, typer.Option(min=0.2, help="How much memory a project may take, in gigabytes.")] = 4.0,
+    upload_limit: Annotated[int, typer.Option(min=1, help="How large a file may be, in megabytes.")] = 500,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Open the studio: a web application on this machine, from a table to a release that is proven."""
+    try:
+        from ringfence.studio.serve import serve
+    except ModuleNotFoundError as error:
+        raise EngineError(f"the studio needs the library {error.name!r}: pip install 'ringfence[studio]'") from None
+
+    def ready(address: str) -> None:
+        if json_:
+            print(json.dumps({"address": address}), flush=True)
+        else:
+            print(f"The studio is at {address}\nCtrl-C ends it, and removes all that was loaded.", flush=True)
+
+    serve(
+        host,
+        port,
+        token=os.environ.get("RINGFENCE_TOKEN"),
+        most_upload=upload_limit * 1_000_000,
+        most_memory=int(memory * 1e9),
+        browse=browser,
+        ready=ready,
+    )
 
 
 def main() -> None:

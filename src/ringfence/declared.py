@@ -101,7 +101,8 @@ class MetricTraits:
     `line` is for the catalogue, `meaning` for the people who read a report. `additive` says whether it is a sum over
     rows or cells, each of which costs what its class says: such a metric can be minimized attribute by attribute.
     `every_k` says whether it depends on k by nothing but what is suppressed, so that a front can show it for every k.
-    `needs_target` says whether it is measured only where `method.target` is given.
+    `needs_target` says whether it is measured only where `method.target` is given. `compared` says whether it is worth
+    a candidate of its own where methods are compared.
     """
 
     name: str
@@ -110,6 +111,7 @@ class MetricTraits:
     additive: bool = False
     every_k: bool = False
     needs_target: bool = False
+    compared: bool = False
 
 
 METHODS: dict[str, MethodTraits] = {}

@@ -1,12 +1,12 @@
 """Events: what a run tells, while it works, to whoever listens."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Stage: TypeAlias = Literal["count", "compile", "search", "rewrite", "write", "audit", "report"]
+Stage: TypeAlias = Literal["count", "compile", "search", "rewrite", "write", "audit", "report", "compare"]
 """What a run is busy with: counting rows, compiling what searches are made of, searching, rewriting rows, writing them,
-auditing them, or making the page about them."""
+auditing them, making the page about them, or comparing them with others."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,8 @@ class Event:
 
     `seconds` is how long the run has taken so far. Where something is known to be so much, `done` of `total` are done;
     else `done` is how much was looked at, and `unit` says of what. `best` is the loss of the best answer so far, and
-    `bound` what none can go below.
+    `bound` what none can go below. Where releases are compared, `candidate` is what has come of one of them: its row
+    of the comparison's table.
 
     >>> print(Event("search", 1.5, "searching", done=120, unit="recodings", best=0.5, bound=0.4))
     searching: 120 recodings, best 0.5, at least 0.4, gap 20.0%
@@ -29,6 +30,7 @@ class Event:
     unit: str = ""
     best: float | None = None
     bound: float | None = None
+    candidate: Mapping[str, object] | None = None
 
     @property
     def gap(self) -> float | None:

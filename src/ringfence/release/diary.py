@@ -2,7 +2,7 @@
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -23,14 +23,22 @@ class Diary:
         self._started = time.monotonic()
 
     def __call__(self, stage: Stage, what: str) -> None:
+        self._keep(what)
+        self.tell(Event(stage, 0, what))
+
+    def _keep(self, what: str) -> None:
         now = dt.datetime.now().astimezone().isoformat(timespec="milliseconds")
         self.lines.append(f"{now} {what}")
-        self.tell(Event(stage, 0, what))
 
     def tell(self, event: Event) -> object:
         """Pass an event on without keeping it, with the time since the run began; return what the listener says."""
         seconds = time.monotonic() - self._started
         return None if self._listener is None else self._listener(replace(event, seconds=seconds))
+
+    def told(self, event: Event, candidate: Mapping[str, object]) -> None:
+        """Keep and pass on what came of a candidate, where releases are compared."""
+        self._keep(event.what)
+        self.tell(replace(event, candidate=candidate))
 
     @contextmanager
     def searching(self, spec: Spec) -> "Iterator[Watch]":

@@ -66,8 +66,28 @@ def count_rows(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "pa.Table":
     return engine.count(rows, counted_columns(spec))
 
 
-def searcher(spec: Spec, diary: Diary) -> Decider:
-    """Decide by the method that a specification asks for; then on baskets, if rows have them."""
+class Censuses:
+    """Censuses of one original, each taken once: specifications that differ in the method often share one."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[object, ...], Census] = {}
+
+    def of(self, engine: "Engine", rows: "ibis.Table", spec: Spec) -> "Census":
+        """Return the census that a specification needs."""
+        from ringfence.census.census import counted_columns, take_census
+        from ringfence.rows.sources import ROWS
+
+        key = (*counted_columns(spec), *map(spec.is_loose, spec.of_role("quasi")))
+        if key not in self._taken:
+            self._taken[key] = take_census(count_rows(engine, rows, spec), spec, ROWS)
+        return self._taken[key]
+
+
+def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided: "Decision | None" = None) -> Decider:
+    """Decide by the method that a specification asks for; then on baskets, if rows have them.
+
+    `censuses` are those that were taken of the same rows before; `decided` is what was decided on them, if it was.
+    """
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         if spec.items is None:
@@ -79,17 +99,17 @@ def searcher(spec: Spec, diary: Diary) -> Decider:
         return _on_baskets(engine, engine.keep(made.rows), spec, diary, made)
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
-        from ringfence.census.census import take_census
         from ringfence.methods import decide
         from ringfence.plans.base import Occasion
-        from ringfence.rows.sources import ROWS
         from ringfence.search.recode.composites import compose
 
         diary("count", "counting the rows")
-        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
-        diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-        with diary.searching(spec) as watch:
-            decision = decide(census, spec, watch)
+        census = (censuses or Censuses()).of(engine, rows, spec)
+        decision = decided
+        if decision is None:
+            diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+            with diary.searching(spec) as watch:
+                decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
         respelled = _respelled(decision.plan.untouched(census), census)
         occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))

@@ -34,6 +34,7 @@ from ringfence.spec.tables import (
     IntervalHierarchy,
     Likeness,
     MethodTable,
+    Output,
     PathsHierarchy,
     Privacy,
     Purpose,
@@ -72,6 +73,7 @@ class Spec(SpecTable):
     method: MethodTable = MethodTable()
     purpose: Purpose = Purpose()
     frontier: FrontierTable = FrontierTable()
+    output: Output = Output()
     _folder: Path = PrivateAttr(default=Path())
 
     def __init__(self, /, **parts: Any) -> None:

@@ -40,6 +40,10 @@ class Yardsticks:
     pairs: float
     counts: float
 
+    def off(self, *, purpose: bool) -> float:
+        """Return how far off users are on average: in what a purpose names, else in queries and all tables."""
+        return self.counts if purpose else (self.queries + self.counts) / 2
+
     def as_dict(self) -> dict[str, float | None]:
         """Return the figures by name."""
         sizes = zip(("many", "some", "few"), self.by_size, strict=True)

@@ -23,7 +23,8 @@ class Kinds(NamedTuple):
 
     Of the attribute `driver`, `listed[first[x] : first[x + 1]]` are the kinds with its label x, counted from its first.
     `apart[at[a] + x * sizes[a] + y]` is how far labels x and y of attribute a are apart, counted from `base[a]`; where
-    `at[a]` is -1, that is worked out when it is asked for. The driver's is there.
+    `at[a]` is -1, that is worked out when it is asked for. The driver's is there. Attributes are asked in this `order`:
+    those first that tell most kinds apart.
     """
 
     labels: Ints
@@ -35,6 +36,7 @@ class Kinds(NamedTuple):
     sizes: Longs
     at: Longs
     apart: Flags
+    order: Longs
 
 
 class FoundRings(NamedTuple):
@@ -50,7 +52,7 @@ class FoundRings(NamedTuple):
 @njit(cache=True, nogil=True)
 def _within(labels: Labels, kinds: Kinds, g: int, h: int, most: int) -> bool:
     """Whether two kinds are not further apart than that in any attribute."""
-    for a in range(kinds.labels.shape[1]):
+    for a in kinds.order:
         x, y, base, size = kinds.labels[g, a], kinds.labels[h, a], kinds.base[a], kinds.sizes[a]
         if x == y:
             continue
@@ -61,20 +63,21 @@ def _within(labels: Labels, kinds: Kinds, g: int, h: int, most: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _neighbours(labels: Labels, kinds: Kinds, g: int, room: Longs) -> int:
-    """Fill in the kinds that may be next to a kind, itself among them; return how many."""
-    a, found = kinds.driver, 0
+def _neighbours(labels: Labels, kinds: Kinds, g: int, room: Longs) -> tuple[int, int]:
+    """Fill in the kinds that may be next to a kind, itself among them; return how many, and how many were looked at."""
+    a, found, looked_at = kinds.driver, 0, 0
     size = kinds.sizes[a]
     row = kinds.at[a] + (kinds.labels[g, a] - kinds.base[a]) * size
     for y in range(size):
         if kinds.apart[row + y] > 1:
             continue
+        looked_at += kinds.first[y + 1] - kinds.first[y]
         for i in range(kinds.first[y], kinds.first[y + 1]):
             h = kinds.listed[i]
             if _within(labels, kinds, g, h, 1):
                 room[found] = h
                 found += 1
-    return found
+    return found, looked_at
 
 
 @njit(cache=True, nogil=True)
@@ -138,7 +141,7 @@ def search(  # noqa: PLR0912, PLR0915  what it keeps between seeds would be more
     All rings of k to `longest` slots are strung together that begin with the seed, each way round once. Where all
     of them have the same slots, one such ring is there: its slots leave `kinds.rows`, and no other ring can have them.
     After so many `steps`, or with more than `most` rings, nothing is told of the seed; nor of those that are left when
-    the `budget` of steps for all of them is spent. The third result is what is left of it.
+    the `budget` of steps for all of them, and of looks for neighbours, is spent. The third result is what is left.
     """
     attributes, kind_count = kinds.labels.shape[1], len(kinds.rows)
     came, missed = np.full(len(seeds), STOPPED), _missed_rows(longest, k)
@@ -163,17 +166,19 @@ def search(  # noqa: PLR0912, PLR0915  what it keeps between seeds would be more
                         room *= 2
                         of, sizes = np.append(of, of), np.append(sizes, sizes)
                         windows, tuples = np.concatenate((windows, windows)), np.concatenate((tuples, tuples))
-                    looked_at = _close(labels, kinds, string, n, k, tuples[found])
-                    taken += abs(looked_at) * n * k * k // 2
-                    if looked_at > 0:
+                    solved = _close(labels, kinds, string, n, k, tuples[found])
+                    taken += abs(solved) * n * k * k // 2
+                    if solved > 0:
                         of[found], sizes[found] = s, n
                         windows[found, :n] = string[:n]
                         found += 1
                 elif p < n and not stopped:
                     g = string[p - 1]
                     if near_at[g] < 0:
-                        near_at[g], near_count[g] = filled, _neighbours(labels, kinds, g, fresh)
+                        near_at[g] = filled
+                        near_count[g], looked_at = _neighbours(labels, kinds, g, fresh)
                         filled += near_count[g]
+                        budget -= looked_at
                         while filled > len(near):
                             near = np.append(near, near)
                         near[near_at[g] : filled] = fresh[: near_count[g]]

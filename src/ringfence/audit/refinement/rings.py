@@ -39,7 +39,7 @@ Tuple: TypeAlias = tuple[int, ...]
 
 STEPS = 400_000
 """How many slots are tried from one before its search is stopped."""
-BUDGET = 600_000_000
+BUDGET = 680_000_000
 """How many are tried in all."""
 MOST_RINGS = 60
 """How many rings may hold a slot before its search is stopped."""
@@ -224,16 +224,17 @@ def _kinds(labels: Labels, codes: Longs, sizes: Sequence[int], slots: Longs) -> 
     Neighbours are looked for along the attribute in which the fewest kinds are near each other.
     """
     base = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    tables, at, used, best = [np.empty(0, np.uint8)], np.full(len(sizes), -1), 0, (np.inf, -1)
+    tables, at, used, near = [np.empty(0, np.uint8)], np.full(len(sizes), -1), 0, np.full(len(sizes), np.inf)
     for a, size in enumerate(sizes):
         if size <= MOST_LABELS:
             table, held = np.empty(size**2, np.uint8), np.bincount(codes[:, a], minlength=size)
-            best = min(best, (compare(labels, int(base[a]), held, table), a))
+            near[a] = compare(labels, int(base[a]), held, table)
             tables.append(table)
             at[a], used = used, used + len(table)
     if not used:
         return None
-    driver = best[1]
+    order = np.argsort(near, kind="stable")
+    driver = int(order[0])
     return Kinds(
         labels=(codes + base).astype(np.int32),
         rows=slots.copy(),
@@ -244,4 +245,5 @@ def _kinds(labels: Labels, codes: Longs, sizes: Sequence[int], slots: Longs) -> 
         sizes=np.array(sizes, np.int64),
         at=at,
         apart=np.concatenate(tables),
+        order=order,
     )

@@ -1,0 +1,176 @@
+"""Candidates: every method, scheme and representation that may keep the promise of a specification.
+
+They are read from what methods and metrics declare; one that is added to these is a candidate from then on.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, RECODES, SCHEMES, MethodTraits
+from ringfence.errors import SpecError, listed, suggestion
+from ringfence.methods.checks import check_available
+from ringfence.spec import Spec
+from ringfence.spec.tables import MethodTable
+
+SETS, NODES = "sets", "nodes"
+"""What groups are shown as where values have no order: lists of them, or labels of their hierarchies."""
+
+GOOD_SECONDS = 2 / 30_000
+"""What the effort `good` of `local` takes for a row, about; a search that is cut short is worse than one that is
+planned for less."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to make a release, by a name to call it by: `spec` asks for it."""
+
+    name: str
+    spec: Spec
+
+    @property
+    def promise(self) -> str:
+        """What it promises, in words: not all methods promise the same by the same letter."""
+        return ", ".join(_promises(self.spec))
+
+    @property
+    def as_asked(self) -> bool:
+        """Whether it promises what the specification asks for in the usual sense: classes of rows that are alike."""
+        return not self.spec.has_rings and not self.spec.has_buckets
+
+    @property
+    def plain(self) -> bool:
+        """Whether ordinary software can read its releases: values recoded alike everywhere, ranges, nodes; no lists."""
+        spec = self.spec
+        if spec.groups_rows:
+            return not any(spec.shown_as(name) == "set" for name in spec.of_role("quasi"))
+        return spec.method.traits.way in (RECODES, BASKETS)
+
+    def refusal(self) -> str | None:
+        """Return why it cannot be made whatever the rows are; None if it perhaps can."""
+        try:
+            check_available(self.spec)
+        except SpecError as error:
+            return str(error)
+        return None
+
+    def within(self, seconds: float, rows: int) -> Spec:
+        """Return the specification with a limit to the search, and no more effort than that leaves time for."""
+        method, update = self.spec.method, {"time_limit": min(seconds, self.spec.method.time_limit or seconds)}
+        if "time_limit" not in method.traits.options:
+            return self.spec
+        hurried: dict[str, Any] = dict(update)
+        if "effort" in method.traits.options and method.effort != "fast":
+            hurried["effort"] = "good" if seconds > 1.5 * GOOD_SECONDS * rows else "fast"
+        return self.spec.model_copy(update={"method": method.model_copy(update=hurried)})
+
+
+def _promises(spec: Spec) -> Iterator[str]:
+    privacy = spec.privacy
+    whose = "people" if spec.data.entity is not None else "rows"
+    if spec.has_buckets:
+        among = "".join(f"{part.value:g} " for part in spec.diversities())
+        yield f"whose value is whose is hidden among {among}values; everything else stands there as it is (l, not k)"
+        return
+    if spec.has_rings:
+        yield f"no row is told with more than 1 in {spec.k:,} by who does not know the draw (1/k, not k alike)"
+        yield from (f"and no value of {part.of} with more than 1 in {part.value:g}" for part in spec.diversities())
+        return
+    if privacy.k is not None and spec.of_role("quasi"):
+        yield f"each row is alike to those of {privacy.k:,} {whose}, itself included"
+    if privacy.m is not None:
+        yield f"each {privacy.m} items are in {privacy.k:,} baskets, or in none"
+    for part in spec.diversities():
+        yield f"at least {part.value:g} values of {part.of} ({part.kind}) among them"
+    if privacy.p is not None:
+        yield f"at least {privacy.p:,} values of each sensitive attribute among them"
+    for close in spec.closenesses():
+        yield f"{close.of} distributed there as everywhere, within {close.value:g}"
+
+
+def candidates(spec: Spec, methods: Sequence[str] | None = None) -> list[Candidate]:
+    """Return what could be tried, of some methods or of all: first a way of each method, then the next of each.
+
+    Methods for another kind of table are left out; a method may still refuse what is asked of it.
+    """
+    for name in methods or ():
+        if name not in METHODS:
+            raise SpecError(f"there is no method {name!r}{suggestion(name, METHODS)}; allowed: {listed(METHODS)}")
+    ways = [[*_ways(spec, METHODS[name])] for name in methods or METHODS if _fits(METHODS[name], spec)]
+    ways.sort(key=lambda way: way[0].spec.method.name != spec.method.name)  # what was asked for comes first
+    return [each for turn in zip_longest(*ways) for each in turn if each is not None]
+
+
+def _fits(method: MethodTraits, spec: Spec) -> bool:
+    """Whether a method is for this kind of table. One whose releases are not chosen is tried only if asked for."""
+    if not method.chosen and method.name != spec.method.name:
+        return False
+    return (method.way == BASKETS) == (not spec.of_role("quasi"))
+
+
+def _ways(spec: Spec, method: MethodTraits) -> Iterator[Candidate]:
+    """Yield the ways in which a method can be asked for: schemes, representations, losses."""
+    given = {
+        key: getattr(spec.method, key)
+        for key in spec.method.model_fields_set & {*method.options}
+        if key not in ("scheme", "metric", "levels")
+    }
+    loss = _losses(spec, method)
+    if method.by_scheme:
+        for scheme in SCHEMES:
+            parts = {**given, "scheme": scheme, **({"metric": loss[0]} if loss else {})}
+            yield Candidate(f"{method.name}-{scheme}", _asking(spec, method, parts))
+        return
+    if not method.chosen:
+        yield Candidate(method.name, _asking(spec, method, {**given, "levels": spec.method.levels}))
+        return
+    if method.way in (BUCKETS, BASKETS):
+        yield Candidate(method.name, _asking(spec, method, given))
+        return
+    seen: set[tuple[str, ...]] = set()
+    for metric in loss or [""]:
+        parts = {**given, "metric": metric or None}
+        named = method.name if len(loss) < 2 else f"{method.name}-{metric}"
+        for shown in _shows(spec, method):
+            asked = _asking(_showing(spec, shown), method, parts)
+            looks = (metric, *map(asked.shown_as, asked.of_role("quasi")))
+            if looks not in seen:
+                seen.add(looks)
+                yield Candidate(f"{named}-{shown}", asked)
+
+
+def _losses(spec: Spec, method: MethodTraits) -> list[str]:
+    """Return what a method is to keep small: what was asked for, else whatever releases are compared by."""
+    if "metric" not in method.options:
+        return []
+    if "metric" in spec.method.model_fields_set:
+        return [method.minimized(spec.method.metric)]
+    compared = [name for name, metric in METRICS.items() if metric.compared]
+    return [name for name in method.losses if name in compared] if method.losses else compared[:1]
+
+
+def _shows(spec: Spec, method: MethodTraits) -> Iterable[str]:
+    if spec.method.representation is not None or method.way != GROUPS:
+        return ["shown"]
+    return [NODES, SETS] if method.representation == "hierarchy" else [SETS, NODES]
+
+
+def _showing(spec: Spec, shown: str) -> Spec:
+    """Return a specification whose groups show numbers and dates as ranges, all else as sets or nodes."""
+    if shown not in (SETS, NODES):
+        return spec
+    attributes = dict(spec.attributes)
+    for name in spec.of_role("quasi"):
+        attribute = attributes[name]
+        if attribute.representation is None and not attribute.measured:
+            has = attribute.hierarchy is not None
+            attributes[name] = attribute.model_copy(
+                update={"representation": "hierarchy" if shown == NODES and has else "set"}
+            )
+    return spec.model_copy(update={"attributes": attributes})
+
+
+def _asking(spec: Spec, method: MethodTraits, parts: dict[str, Any]) -> Spec:
+    table = MethodTable(name=method.name, **{key: value for key, value in parts.items() if value is not None})
+    return spec.model_copy(update={"method": table})

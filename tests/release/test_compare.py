@@ -1,0 +1,180 @@
+"""Comparisons: every candidate that can be made is made, audited and measured; the others say why; one is advised."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import ringfence as rf
+from ringfence.declared import METHODS, SCHEMES
+from ringfence.methods.candidates import candidates
+from ringfence.release.comparing import Comparison
+
+TOWNS = {"tree": {"east": ["Oslo", "Hamar"], "west": ["Bergen", "Voss", "Odda"]}}
+ATTRIBUTES = {
+    "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
+    "town": {"role": "quasi", "hierarchy": TOWNS},
+    "sex": {"role": "quasi", "hierarchy": "flat"},
+    "ill": {"role": "sensitive"},
+}
+
+
+def people(rows: int = 150, seed: int = 1) -> pa.Table:
+    """People who are different in different towns."""
+    rng = np.random.default_rng(seed)
+    town = rng.integers(0, 5, rows)
+    return pa.table(
+        {
+            "age": rng.integers(20, 40, rows) + 8 * (town == 2),
+            "town": np.array(["Oslo", "Hamar", "Bergen", "Voss", "Odda"])[town],
+            "sex": np.array(["f", "m"])[rng.integers(0, 2, rows)],
+            "ill": np.array(["flu", "cold", "gout"])[rng.integers(0, 3, rows) * (town > 1)],
+        }
+    )
+
+
+def spec(**parts: Any) -> rf.Spec:
+    """A specification over four attributes."""
+    return rf.Spec(**{"attributes": ATTRIBUTES, "privacy": {"k": 3}, **parts})
+
+
+EVENTS: list[rf.Event] = []
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    EVENTS.clear()
+    return rf.compare(people(), spec(method={"time_limit": 0.3}), budget=60, listener=EVENTS.append)
+
+
+def test_every_method_scheme_and_representation_is_a_candidate(found: Comparison) -> None:
+    tried = [each.candidate.spec for each in found.tried]
+    tables = {name for name, method in METHODS.items() if method.chosen and name != "itemsets"}
+    assert {each.method.name for each in tried} == tables
+    assert {each.method.scheme for each in tried if each.method.name == "optimal"} == {*SCHEMES}
+    shown = {each.shown_as("town") for each in tried if each.method.name == "local"}
+    assert shown == {"set", "hierarchy"}
+    assert len({each.name for each in found.tried}) == len(found.tried)
+
+
+def test_those_that_were_made_hold_and_the_others_say_why(found: Comparison) -> None:
+    for each in found.tried:
+        assert (each.made is None) == (each.reason is not None)
+        assert each.made is None or each.made.verdict.ok
+    refused = {each.name: each.reason for each in found.tried if each.made is None}
+    assert [*refused] == ["anatomy"]
+    assert "privacy.k" in str(refused["anatomy"])
+
+
+def test_the_table_ranks_by_use_and_one_that_promises_what_was_asked_is_advised(found: Comparison) -> None:
+    rows = found.table.to_pylist()
+    made = [row for row in rows if row["made"]]
+    assert [row["off"] for row in made] == sorted(row["off"] for row in made)
+    assert [row["made"] for row in rows] == sorted((row["made"] for row in rows), reverse=True)
+    advised = [row for row in rows if row["advised"]]
+    assert [row["name"] for row in advised] == [found.best.name]
+    assert advised[0]["off"] == min(row["off"] for row in made if row["as_asked"])
+    assert not any(row["as_asked"] for row in rows if row["method"] in ("ring", "anatomy"))
+    assert found.best_plain.candidate.plain
+    assert all(row["off"] >= found.off(found.best_plain) for row in made if row["plain"] and row["as_asked"])
+
+
+def test_releases_are_made_anew_from_what_was_decided(found: Comparison) -> None:
+    for name in ("optimal-level", "ring-sets", found.best.name):
+        tried = next(each for each in found.tried if each.name == name)
+        assert tried.made is not None
+        release = found.release(name)
+        assert release.audit.ok
+        assert dict(release.metrics) == dict(tried.made.decision.metrics)
+    with pytest.raises(rf.errors.SpecError, match="optimal-lvl"):
+        found.release("optimal-lvl")
+
+
+def test_a_listener_is_told_of_every_candidate_when_it_is_finished(found: Comparison) -> None:
+    told = [event for event in EVENTS if event.stage == "compare"]
+    assert [event.done for event in told] == [*range(1, len(found.tried) + 1)]
+    assert {event.total for event in told} == {len(found.tried)}
+    assert [event.candidate["name"] for event in told if event.candidate] == [each.name for each in found.tried]
+
+
+def test_files_say_the_same_and_the_advised_specification_runs(tmp_path: Path) -> None:
+    people_file = tmp_path / "people.csv"
+    with people_file.open("w", newline="") as file:
+        writer = csv.DictWriter(file, people().column_names)
+        writer.writeheader()
+        writer.writerows(people().to_pylist())
+    given = spec(data={"source": str(people_file)}, purpose={"describe": "teaching & learning"})
+    compared = rf.compare(None, given, budget=3, methods=["local", "optimal"])
+    page = compared.save(tmp_path / "out").read_text()
+    rows = [*csv.DictReader((tmp_path / "out" / "compare.csv").read_text().splitlines())]
+    content = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert [row["name"] for row in rows] == [row["name"] for row in content["candidates"]]
+    assert content["advised"] == compared.best.name
+    assert all(sentence in str(compared) for sentence in content["advice"])
+    assert (tmp_path / "out" / "compare.png").read_bytes().startswith(b"\x89PNG")
+    assert "for teaching &amp; learning" in page
+    assert all(each.name in page for each in compared.tried)
+    best = rf.Spec.load(tmp_path / "out" / "best.toml")
+    assert best.method == compared.best.candidate.spec.method
+    assert rf.run(best, tmp_path / "release").audit.ok
+
+
+def test_methods_that_keep_another_promise_say_so() -> None:
+    varied = people().set_column(3, "ill", pa.array(["flu", "cold", "gout"] * 50))
+    found = rf.compare(varied, spec(privacy={"l": 2}), methods=["anatomy", "mondrian"])
+    by_name = {row["name"]: row for row in found.table.to_pylist()}
+    assert "l, not k" in by_name["anatomy"]["promise"]
+    assert found.best.name != "anatomy"
+    only = rf.compare(varied, spec(privacy={"l": 2}), methods=["anatomy"])
+    assert only.best.name == "anatomy"
+    assert only.release().sensitive is not None
+
+
+def test_what_there_is_no_time_for_is_said() -> None:
+    found = rf.compare(people(), spec(), budget=1e-9)
+    first, *others = found.tried
+    assert first.made is not None
+    assert {str(each.reason)[:15] for each in others if each.name != "anatomy"} == {"the time was up"}
+
+
+def test_where_nothing_can_be_made_the_reasons_are_told() -> None:
+    with pytest.raises(rf.errors.Unsatisfiable, match="local-sets: "):
+        rf.compare(people(), spec(privacy={"k": 1000}), methods=["local"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [({"methods": ["locl"]}, "'locl'.*'local'"), ({"budget": 0}, "budget = 0"), ({"budget": float("nan")}, "budget")],
+)
+def test_odd_wishes_are_refused(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(rf.errors.SpecError, match=words):
+        rf.compare(people(), spec(), **keys)
+
+
+def test_baskets_alone_are_compared_by_their_loss() -> None:
+    tree = {"tree": {"a": ["x", "y"], "b": ["z", "w"]}}
+    given = rf.Spec(
+        attributes={"basket": {"role": "items", "separator": " ", "hierarchy": tree}},
+        privacy={"k": 2, "m": 2},
+        method={"name": "itemsets"},
+    )
+    table = pa.table({"basket": ["x z", "x z", "y w", "y", "z w"]})
+    found = rf.compare(table, given)
+    assert [each.name for each in found.tried] == ["itemsets"]
+    assert found.release().audit.ok
+
+
+def test_candidates_keep_what_was_asked_for() -> None:
+    given = spec(
+        method={"name": "local", "metric": "gcp", "suppression": 0.1, "representation": "hierarchy", "seed": 3}
+    )
+    asked = {each.name: each.spec.method for each in candidates(given)}
+    assert asked["local-shown"] == given.method
+    assert {method.suppression for method in asked.values() if "suppression" in method.traits.options} == {0.1}
+    assert next(iter(asked)) == "local-shown", "what was asked for comes first"
+    assert asked["optimal-set"].metric == "gcp"
+    assert asked["mondrian-shown"].seed is None
