@@ -478,7 +478,7 @@ def compare(
         _check_choice(source, spec)
         diary("count", "counting the rows")
         original = engine.keep(open_original(engine, source, spec))
-        spec = _dated(original, spec)
+        spec = _measured(engine, original, spec)
         found = ruler(engine, original, spec) if spec.of_role("quasi") else None
 
         def attempt(candidate: "Candidate", hurried: Spec) -> Kept:
