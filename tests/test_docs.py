@@ -26,6 +26,7 @@ from ringfence.spec.tables import (
     Data,
     FrontierTable,
     MethodTable,
+    Output,
     Privacy,
     Purpose,
     SpecTable,
@@ -42,6 +43,7 @@ TABLES: dict[str, type[SpecTable]] = {
     "method": MethodTable,
     "purpose": Purpose,
     "frontier": FrontierTable,
+    "output": Output,
 }
 
 

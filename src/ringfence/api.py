@@ -5,8 +5,8 @@ Heavy libraries are imported inside the verbs, so that importing `ringfence` is 
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ringfence.release.comparing import Comparison
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
+    from ringfence.rows.targets import Target
 
 
 def anonymize(
@@ -321,7 +322,7 @@ def run(
     carried out on the file, and shown in the report.
     """
     from ringfence.release.folder import new_version
-    from ringfence.release.manifest import beside
+    from ringfence.release.manifest import SENSITIVE, beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
@@ -329,7 +330,11 @@ def run(
     check_available(spec, force=force)
     diary = Diary(listener)
     source = _located(None, spec)
-    with new_version(Path(folder)) as version, engine_for(spec.data, source, scratch=version.scratch) as engine:
+    with (
+        new_version(Path(folder)) as version,
+        engine_for(spec.data, source, scratch=version.scratch) as engine,
+        _target(spec.output.address, engine) as target,
+    ):
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _dated(original, spec)
@@ -338,8 +343,23 @@ def run(
         job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         form = _format_of(source, spec)
-        path, verdict = publish(job, rows, version, file_format=form, report=report, plots=plots, sensitive=values)
-        return _release(job, path, verdict, diary, source, None if made.sensitive is None else beside(path))
+        path, verdict = publish(
+            job, rows, version, file_format=form, report=report, plots=plots, sensitive=values, target=target
+        )
+        second = None if made.sensitive is None else beside(path) if isinstance(path, Path) else f"{path}_{SENSITIVE}"
+        return _release(job, path, verdict, diary, source, second)
+
+
+@contextmanager
+def _target(address: str | None, engine: "Engine") -> "Iterator[Target | None]":
+    """Return where rows go that do not go into files, refused at once where that cannot be."""
+    if address is None:
+        yield None
+        return
+    from ringfence.rows.targets import target_for
+
+    with target_for(address, engine) as target:
+        yield target
 
 
 def _format_of(source: str | Path, spec: Spec) -> str:
@@ -354,15 +374,25 @@ def _format_of(source: str | Path, spec: Spec) -> str:
     return place.form.released_as
 
 
-def apply_to_file(plan: str | Path, source: str | Path, target: Path, *, unknown: str = "error") -> Release:
-    """Recode a file by a saved plan into another file, which takes its place when it has passed its audit."""
-    from ringfence.release.publish import write_audited
+def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, unknown: str = "error") -> Release:
+    """Recode a file by a saved plan into another file, which takes its place when it has passed its audit.
+
+    Either may be a table of a database: `postgresql://host/base#table`.
+    """
+    from ringfence.release.publish import fill_audited, write_audited
     from ringfence.rows.engines import engine_for
+    from ringfence.rows.remote import is_database
     from ringfence.rows.sources import as_arrow
 
     release = apply(plan, source, unknown=unknown)
-    with engine_for(release.spec.data) as engine:
-        write_audited(release.job(engine), engine.hold(as_arrow(release.table)), target)
+    with engine_for(release.spec.data, source) as engine:
+        rows = engine.hold(as_arrow(release.table))
+        if is_database(target):
+            with _target(str(target), engine) as table:
+                assert table is not None, "an address was given"
+                fill_audited(release.job(engine), rows, table)
+        else:
+            write_audited(release.job(engine), rows, Path(target))
     return replace(release, table=target)
 
 
@@ -590,15 +620,16 @@ def audit(
     """
     from ringfence.audit.labels.told import told_dates
     from ringfence.audit.verify import verify
-    from ringfence.release.manifest import beside, with_manifest
+    from ringfence.release.manifest import SENSITIVE, beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.engine import as_released
     from ringfence.rows.engines import engine_for
     from ringfence.rows.places import local_file
+    from ringfence.rows.remote import is_database
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
-        sensitive = beside(Path(table))
+        sensitive = f"{table}_{SENSITIVE}" if is_database(table) else beside(Path(table))
     with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)
@@ -655,10 +686,13 @@ def _check_weights(engine: "Engine", rows: "ibis.Table", spec: Spec) -> None:
 
 def _check_choice(source: Any, spec: Spec) -> None:
     """Refuse keys that choose one of the tables of a file, where they have no meaning for it."""
+    from ringfence.rows.formats import POSTGRESQL
     from ringfence.rows.places import find
 
     if isinstance(source, str | Path):
         form = find(source).form
+        if spec.data.query is not None and form is not POSTGRESQL:
+            raise SpecError(f"data.query has no meaning for a source of the kind {form.name}; allowed: PostgreSQL")
         for key, value in {"sheet": spec.data.sheet, "table": spec.data.table}.items():
             if value is not None and form.chosen_by != key:
                 raise SpecError(f"data.{key} = {value!r} has no meaning for a source of the kind {form.name}")

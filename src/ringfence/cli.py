@@ -257,7 +257,9 @@ def apply(
     data: Annotated[
         str, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file to write: .csv or .parquet.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="The file to write, .csv or .parquet, or an address with #table.")
+    ],
     unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001

@@ -54,15 +54,25 @@ def beside(release: Path) -> Path:
     return release.with_name(f"{SENSITIVE}{release.suffix}")
 
 
+def files_of(release: Path) -> dict[str, dict[str, str]]:
+    """Return the files that a release has, with their hashes."""
+    files = {"release": release, "typed": release.with_name(TYPED), SENSITIVE: beside(release)}
+    return {key: {"file": file.name, "sha256": file_hash(file)} for key, file in files.items() if file.exists()}
+
+
 def build_manifest(
-    release: Path, decision: Decision, spec: Spec, verdict: Verdict, incomplete: int, engines: Mapping[str, str]
+    published: Mapping[str, Mapping[str, str]],
+    decision: Decision,
+    spec: Spec,
+    verdict: Verdict,
+    incomplete: int,
+    engines: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return what may be told about a release: nothing in it is a value of the data.
 
-    `engines` are the versions of what the rows were carried out on.
+    `published` is what there is of it (`files_of`, or tables), `engines` are the versions of what made it.
     """
-    metrics, typed, values = decision.metrics, release.with_name(TYPED), beside(release)
-    files = {"release": release, "typed": typed, SENSITIVE: values}
+    metrics = decision.metrics
     search = {"search": decision.search}
     if decision.basket is not None and decision.basket.plan is not decision.plan:
         search["search of item cuts"] = decision.basket.search
@@ -74,7 +84,7 @@ def build_manifest(
             **{part.__name__: part.__version__ for part in (numpy, numba, pyarrow)},
             **engines,
         },
-        **{key: {"file": file.name, "sha256": file_hash(file)} for key, file in files.items() if file.exists()},
+        **published,
         "spec": public_spec(spec),
         "counts": {
             READ: metrics["rows"] + metrics["suppressed"] + incomplete,

@@ -22,14 +22,16 @@ from ringfence.plans.items import refuse_torn
 from ringfence.plans.typed import typed_rows
 from ringfence.release.folder import Version
 from ringfence.release.job import AuditFailed, Job
-from ringfence.release.manifest import MANIFEST, TYPED, beside, build_manifest, wrong_typed
+from ringfence.release.manifest import MANIFEST, SENSITIVE, TYPED, beside, build_manifest, files_of, wrong_typed
 from ringfence.rows.basket_rows import LINES, as_text
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.places import is_local
-from ringfence.rows.staging import put, staging, write_files
+from ringfence.rows.staging import put, spilling, staging, write_files
+from ringfence.rows.targets import Target
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
+from ringfence.version import __version__
 
 FORMATS = ("csv", "parquet", "dat", "spmf")
 
@@ -43,25 +45,49 @@ def publish(
     report: bool,
     plots: bool,
     sensitive: ibis.Table | None = None,
-) -> tuple[Path, Verdict]:
-    """Write a release and all that goes with it, audit the file, and make it what the folder of `version` shows.
+    target: Target | None = None,
+) -> tuple[Path | str, Verdict]:
+    """Write a release and all that goes with it, audit it, and make it what the folder of `version` shows.
 
-    Returns the release's path and the audit. Whatever fails before that leaves an earlier release as it was.
-    `sensitive` is the second table of those that are two.
+    Returns where the release is, and the audit. Whatever fails before that leaves an earlier release as it was.
+    `sensitive` is the second table of those that are two. With a `target`, rows go there and not into a file.
     """
     try:
         release = version.public / f"release.{file_format}"
-        verdict = _write_release(job, rows, release, sensitive)
-        versions = job.engine.versions()
-        manifest = build_manifest(release, job.decision, job.spec, verdict, job.census.incomplete, versions)
+        if target is None:
+            verdict = _write_release(job, rows, release, sensitive)
+            published = files_of(release)
+        else:
+            verdict = _fill(job, rows, target, version.scratch, sensitive)
+            published = target.published
+        manifest = build_manifest(
+            published, job.decision, job.spec, verdict, job.census.incomplete, job.engine.versions()
+        )
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:
             _write_report(job, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
+    if target is not None:
+        target.commit(f"version {__version__}, {verdict.measured['rows']:,} rows")
     version.publish()
-    return version.folder / "public" / release.name, verdict
+    return (version.folder / "public" / release.name if target is None else target.address), verdict
+
+
+def _fill(job: Job, rows: ibis.Table, target: Target, scratch: Path, sensitive: ibis.Table | None) -> Verdict:
+    """Put the rows where they go, under another name; read them back, and refuse what does not pass its audit."""
+    target.stage(rows)
+    values = None
+    if sensitive is not None:
+        target.stage(sensitive, f"_{SENSITIVE}")
+        values = target.open(scratch, job.spec.data, f"_{SENSITIVE}")
+    written = target.open(scratch, job.spec.data)
+    job.diary("audit", "auditing what was written")
+    verdict = job.audited(written, values)
+    if not job.is_proven:
+        verdict = verdict.with_findings([*_unlike(job.engine, written, rows, job.spec, "parquet")])
+    return job.passed(verdict)
 
 
 def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Table | None) -> Verdict:
@@ -137,6 +163,13 @@ def _refuse_unreadable(rows: ibis.Table, decision: Decision, spec: Spec, file_fo
     separator = spec.attributes[plan.column].separator if file_format == "csv" else " "
     if separator is not None:
         refuse_torn(plan, plan.items.labels, separator)
+
+
+def fill_audited(job: Job, rows: ibis.Table, target: Target) -> None:
+    """Put a release where it goes, if it passes its audit when it is read back."""
+    with spilling() as scratch:
+        _fill(job, rows, target, scratch, None)
+        target.commit(f"version {__version__}, {job.decision.metrics['rows']:,} rows")
 
 
 def write_audited(job: Job, rows: ibis.Table, target: Path) -> None:

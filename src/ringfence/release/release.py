@@ -129,7 +129,10 @@ class Release:
         file_format = file_format or usual_format(self.spec)
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
-        with new_version(Path(folder)) as version, engine_for(self.spec.data, scratch=version.scratch) as engine:
+        with (
+            new_version(Path(folder)) as version,
+            engine_for(self.spec.data, self.original, scratch=version.scratch) as engine,
+        ):
 
             def opened(table: Any) -> Any:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
@@ -143,7 +146,7 @@ class Release:
                 plots=plots,
                 sensitive=opened(self.sensitive),
             )
-        return path
+        return Path(path)
 
     def job(self, engine: "Engine") -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""

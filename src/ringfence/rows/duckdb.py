@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,12 @@ class DuckDB(Engine):
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""
         return self._register(for_engine(table))
+
+    def stream(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> ibis.Table:
+        """Return rows that come in batches from elsewhere: once, to be written."""
+        name = self._name()
+        self._duckdb.register(name, pa.RecordBatchReader.from_batches(schema, batches))
+        return self._ibis.table(name)
 
     def hold_labels(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a small table, its texts as enumerations: one or two bytes each when rows are shuffled."""

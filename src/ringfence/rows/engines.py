@@ -4,14 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from ringfence.rows.engine import Engine
+from ringfence.rows.extras import needed
 from ringfence.spec.tables import Data
 
 
-def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine:  # noqa: ARG001
+def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine:
     """Return the engine for a job on some sources: that of the first which lies in one, else DuckDB.
 
     What it has no memory for, it may write into `scratch`.
     """
     from ringfence.rows.duckdb import DuckDB
+    from ringfence.rows.remote import is_database
 
+    for source in sources:
+        if is_database(source):
+            needed("psycopg", "from PostgreSQL", "postgres")
+            from ringfence.rows.postgres import Postgres
+
+            return Postgres(source, data, scratch=scratch)
     return DuckDB(data, scratch=scratch)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ringfence.errors import DataError, SpecError, listed, suggestion
-from ringfence.rows.formats import FORMATS, Format, format_of, known_format
-from ringfence.rows.remote import download, is_remote, without_secrets
+from ringfence.rows.formats import FORMATS, POSTGRESQL, Format, format_of, known_format
+from ringfence.rows.remote import download, is_database, is_remote, without_secrets
 from ringfence.rows.sniffing import suffix_of
 from ringfence.rows.staging import spilling
 
@@ -46,11 +46,16 @@ class Place:
 
 
 def find(source: str | Path) -> Place:
-    """Return where a table lies that is called so: a path, a pattern, a folder, `-` or an address."""
+    """Return where a table lies that is called so: a path, a pattern, a folder, `-` or an address.
+
+    A table in a database has no files: what reads it is an engine of its own.
+    """
     name = str(source)
     if name == STDIN:
         copy = _copied(name)
         return Place("standard input", (copy,), known_format(copy, "standard input"))
+    if is_database(name):
+        return Place(repr(without_secrets(name)), (), POSTGRESQL)
     if is_remote(name):
         copy, shown = _copied(name), repr(without_secrets(name))
         return Place(shown, (copy,), known_format(copy, shown))

@@ -24,6 +24,15 @@ def is_remote(source: str) -> bool:
     return "://" in source
 
 
+def is_database(source: object) -> bool:
+    """Whether a source is the address of a database.
+
+    >>> is_database("postgresql://host/base"), is_database("people.csv")
+    (True, False)
+    """
+    return isinstance(source, str) and source.partition("://")[0] in ("postgresql", "postgres")
+
+
 def without_secrets(address: str) -> str:
     """Return an address without passwords and keys, for messages.
 
@@ -41,7 +50,7 @@ def download(address: str, copy: Path) -> str:
     if parts.scheme not in ("https", "http", "s3"):
         raise SpecError(
             f"data.source = {shown!r}: {parts.scheme}:// cannot be read;"
-            " allowed: a path, a pattern, a folder, -, https:// and s3://; databases are not there yet"
+            " allowed: a path, a pattern, a folder, -, https://, s3:// and postgresql://"
         )
     if parts.scheme == "http" and parts.hostname not in HERE:
         raise SpecError(f"data.source = {shown!r}: http:// is not encrypted; allowed: https://, or a downloaded file")

@@ -33,6 +33,7 @@ from ringfence.spec.tables import (
     IntervalHierarchy,
     Likeness,
     MethodTable,
+    Output,
     PathsHierarchy,
     Privacy,
     Purpose,
@@ -71,6 +72,7 @@ class Spec(SpecTable):
     method: MethodTable = MethodTable()
     purpose: Purpose = Purpose()
     frontier: FrontierTable = FrontierTable()
+    output: Output = Output()
     _folder: Path = PrivateAttr(default=Path())
 
     def __init__(self, /, **parts: Any) -> None:

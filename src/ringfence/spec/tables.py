@@ -12,7 +12,7 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
 from pydantic.functional_validators import BeforeValidator
@@ -166,6 +166,7 @@ class Data(SpecTable):
 
     source: Name | None = None
     table: str | None = None
+    query: Name | None = None
     sheet: str | None = None
     types: dict[str, CellType] = {}
     delimiter: Annotated[str, Field(min_length=1, max_length=4)] = ","
@@ -188,7 +189,9 @@ class Data(SpecTable):
     memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
 
     @model_validator(mode="after")
-    def _marks_differ(self) -> Self:
+    def _keys_agree(self) -> Self:
+        if self.table is not None and self.query is not None:
+            raise PydanticCustomError("query", "table and query both say which rows are meant; leave one of them out")
         if self.thousands == self.decimal:
             raise PydanticCustomError(
                 "thousands",
@@ -196,6 +199,25 @@ class Data(SpecTable):
                 {"mark": repr(self.thousands)},
             )
         return self
+
+
+class Output(SpecTable):
+    """Where a release goes, if not into the files of a folder."""
+
+    to: Annotated[str, Field(pattern=r"^postgres(ql)?://")] | None = None
+    table: Name | None = None
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.to is None) != (self.table is None):
+            what = "to" if self.to is None else "table"
+            raise PydanticCustomError("output", "to and table go together; {what} is not there", {"what": what})
+        return self
+
+    @property
+    def address(self) -> str | None:
+        """The database and the table in it; None where a release goes into files."""
+        return None if self.to is None else f"{self.to}#{quote(self.table or '')}"
 
 
 def shown_name(source: str | Path) -> str:
@@ -207,6 +229,8 @@ def shown_name(source: str | Path) -> str:
     name = str(source)
     if name == "-":
         return "standard input"
+    if "#" in name and "://" in name:
+        return unquote(urlsplit(name).fragment)
     return PurePath(urlsplit(name).path if "://" in name else name).name
 
 

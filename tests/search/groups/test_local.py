@@ -69,7 +69,7 @@ def check(census: Census, groups: Groups, k: int, least: int) -> None:
             assert len({*quasi.hierarchy.ceilings[census.codes[combined.tuples[inside], a]].tolist()}) == 1
 
 
-@given(case=cases(), representation=shown_as, loss=st.sampled_from(["glm", "gcp"]), data=st.data())
+@given(case=cases(), representation=shown_as, loss=st.sampled_from(["glm", "gcp", "use"]), data=st.data())
 def test_spans_lose_what_metrics_measure(
     case: Case, representation: Representation, loss: Kept, data: st.DataObject
 ) -> None:

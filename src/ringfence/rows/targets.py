@@ -1,0 +1,45 @@
+"""Where a release goes that is no file of a folder: a table of a database, filled, read back, put in place at once."""
+
+from pathlib import Path
+from typing import Protocol, Self
+
+import ibis
+
+from ringfence.rows.engine import Engine
+from ringfence.rows.remote import is_database
+from ringfence.spec.tables import Data
+
+
+class Target(Protocol):
+    """A table that a release becomes, and beside it the second of those that are two. `with` a target, what was not
+    committed is gone in the end, and what was there before is as it was."""
+
+    address: str
+    """What it is called, by which it can be opened again."""
+
+    def __enter__(self) -> Self:
+        """Refuse at once what cannot become a release."""
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of what was not committed."""
+
+    @property
+    def published(self) -> dict[str, dict[str, str]]:
+        """What the manifest says of where the release is."""
+
+    def stage(self, rows: ibis.Table, beside: str = "") -> None:
+        """Carry an expression out where nobody takes it for a release."""
+
+    def open(self, scratch: Path, data: Data, beside: str = "") -> ibis.Table:
+        """Return the rows of what was staged, as they stand."""
+
+    def commit(self, told: str) -> None:
+        """Put all that was staged in place of what was there, in one step, with a note."""
+
+
+def target_for(address: str, engine: Engine) -> Target:
+    """Return the target that an address names, for rows that an engine has."""
+    assert is_database(address), "checked by the specification"
+    from ringfence.rows.postgres_target import TableTarget
+
+    return TableTarget(address, engine)
