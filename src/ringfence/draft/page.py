@@ -29,8 +29,9 @@ SECTIONS: dict[Role, str] = {
 class ColumnDraft:
     """One column of a draft: its role and why, how identifying it is, and how it is made coarser.
 
-    `distinct` counts values, missing ones left out; `unique` is the share of rows that no other row shares its value
-    with; `missing` is the share of rows without a value. `hierarchy` is in words, empty for columns without any.
+    `kind` says what it holds: text, numbers, dates, yes or no, lists. `distinct` counts values, missing ones left out;
+    `unique` is the share of rows that no other row shares its value with; `missing` is the share of rows without a
+    value. `hierarchy` is in words, empty for columns without any.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ColumnDraft:
     unique: float
     missing: float
     hierarchy: str
+    kind: str
 
 
 @dataclass(frozen=True)
