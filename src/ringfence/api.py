@@ -155,9 +155,12 @@ def _audited(
         diary("audit", "auditing the release")
         job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
-        verdict = job.passed(job.audited(engine.open(table, spec.data, as_it_stands=True), values))
+        published = engine.open(table, spec.data, as_it_stands=True)
+        verdict = job.passed(job.audited(published, values))
         sensitive = None if values is None else engine.handed_out(values, source)
-        return _release(job, table, verdict, diary, original, sensitive)
+        release = _release(job, table, verdict, diary, original, sensitive)
+        # Models need to know which row was which, and nobody does after this.
+        return replace(release, measured=job.measured(published, values)) if spec.purpose.predict else release
 
 
 def _measured(engine: "Engine", rows: "ibis.Table", spec: Spec) -> Spec:
@@ -209,6 +212,7 @@ def _release(job: "Job", table: Any, verdict: "Verdict", diary: Diary, original:
         traced=job.people(),
         sensitive=sensitive,
         attacks=tuple(job.attacks),
+        made_from=None if job.origin is None or job.origin.labels is not None else original,
     )
 
 
@@ -464,7 +468,7 @@ def compare(
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow, collected
-    from ringfence.yardsticks.measure import measure_rows, ruler
+    from ringfence.yardsticks.measure import is_measured, measure_rows, ruler
     from ringfence.yardsticks.models import check_installed
 
     check_promise(spec)
@@ -480,7 +484,7 @@ def compare(
         diary("count", "counting the rows")
         original = engine.keep(open_original(engine, source, spec))
         spec = _measured(engine, original, spec)
-        found = ruler(engine, original, spec) if spec.of_role("quasi") else None
+        found = ruler(engine, original, spec) if is_measured(spec) else None
 
         def attempt(candidate: "Candidate", hurried: Spec) -> Kept:
             told = Diary(None if listener is None else _about(candidate.name, diary))
