@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import DataError, SpecError, Unsatisfiable, suggestion
 from ringfence.events import Listener
-from ringfence.methods.checks import check_available, check_front, check_promise, check_shown
+from ringfence.methods.checks import check_available, check_front, check_promise, check_shown, is_for_chosen_k
 from ringfence.release.diary import Diary
 from ringfence.release.fronts import Frontier, SchemeFrontier
 from ringfence.release.jobs import Censuses, Decider, Made, count_rows, labels_of, reuser, searcher
@@ -404,17 +404,19 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     With the scheme `level`, every node of the lattice is evaluated by roll-up, for all k at once. `spec.frontier` says
     which front: of pairs of node and k ("release", the default), or of nodes alone, as Dewri et al. 2009 have it;
     exactly, or by their search POkA. What `privacy` asks for are minima; none is needed. With one of l, p and t, and
-    `suppression = 0`, the front has three objectives. With any other scheme, the k of `frontier.k` are searched one by
-    one, as the method `optimal` would. `source` is as for `anonymize`.
+    no suppression, the front has three objectives. With any other scheme, with l, p or t beside a `suppression`, and
+    with methods that decide on groups of rows, the k of `frontier.k` are searched one by one, as the method would.
+    `source` is as for `anonymize`.
     """
     from ringfence.census.census import take_census
+    from ringfence.methods import decide
     from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import ROWS
     from ringfence.search.front.frontier import exact_front
     from ringfence.search.front.poka import poka_front
-    from ringfence.search.front.scheme_front import scheme_front
+    from ringfence.search.front.scheme_front import chosen_front, scheme_front
 
     check_available(spec, promised=False)
     freer = [name for name in spec.of_role("quasi") if spec.scheme_of(name) != "level"]
@@ -430,6 +432,8 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     with diary.searching(spec) as watch:
+        if is_for_chosen_k(spec):
+            return SchemeFrontier(chosen_front(census, spec, watch, decide), census, spec)
         if freer:
             return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
         find = poka_front if spec.frontier.algorithm == "poka" else exact_front
