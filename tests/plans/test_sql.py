@@ -57,7 +57,7 @@ def handed_in(engine: str, plan: GlobalPlan, folder: Path) -> pa.Table:
     _, data = put("postgres", PEOPLE, folder)
     with postgres().connected() as connection:
         connection.execute("DROP TABLE IF EXISTS released")
-        connection.execute(as_sql(plan, data["table"], "public.released"))  # type: ignore[arg-type]  # no constant
+        connection.execute(as_sql(plan, data["table"], "public.released"))
         found = connection.execute("SELECT * FROM released")
         assert found.description is not None
         names = [column.name for column in found.description]
