@@ -12,6 +12,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -81,7 +82,7 @@ def measure(_: Path) -> Iterator[dict[str, Any]]:
 def _measured(asked: Asked, folder: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as here:
         spec, census = _counted(asked, folder, Path(here))
-        watch = Watch(asked.seconds)
+        watch = Watch(asked.seconds, clock=time.process_time)
         begun = watch.started
         search = decide(census, spec, watch).search
     assert search is not None, "it was searched"

@@ -1,7 +1,7 @@
 """What every search reports: how far it is, when to stop, and what it can vouch for in the end."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
@@ -48,24 +48,32 @@ class Watch:
     """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop.
 
     A search may also be given a number of nodes, `most`. If it is part of another one, `whole`, it stops with it when
-    the user has had enough.
+    the user has had enough. Seconds are those of a `clock`: the time of day's, or that of the processors where others
+    use them, too.
     """
 
     time_limit: float | None = None
     listener: Listener | None = None
     nodes: int = 0
-    started: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    started: float = -inf
     stopped: bool = False
     """Whether the listener has asked for what was found so far."""
     most: float = inf
     whole: "Watch | None" = None
+    best: float | None = None
+    """The best cost that was last told."""
     _reported: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.started == -inf:
+            self.started = self.clock()
 
     @property
     def seconds(self) -> float:
         """How long the search has run."""
-        return time.monotonic() - self.started
+        return self.clock() - self.started
 
     @property
     def halted(self) -> bool:
@@ -76,21 +84,22 @@ class Watch:
         """Return a watch for something beside the search, by the same clock: it stops when the search's time is up, or
         before, after so many seconds of it or so many nodes."""
         limits = [limit for limit in (until, self.time_limit) if limit is not None]
-        return Watch(min(limits, default=None), started=self.started, most=most, whole=self)
+        return Watch(min(limits, default=None), clock=self.clock, started=self.started, most=most, whole=self)
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Do something that is no part of the search, and takes none of its time."""
-        begun = time.monotonic()
+        begun = self.clock()
         try:
             yield
         finally:
-            self.started += time.monotonic() - begun
+            self.started += self.clock() - begun
 
     def tick(self, best: float | None, bound: float | None = None, *, nodes: int = 1) -> None:
         """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""
         with self._lock:  # threads count together
             self.nodes += nodes
+            self.best = best
         self._tell(None, "recodings judged", best, bound)
 
     def advance(self, done: int, total: int, what: str, best: float | None = None) -> None:
@@ -105,6 +114,10 @@ class Watch:
         event = Event("search", self.seconds, "searching", self.nodes, total, unit, best, bound)
         if self.listener(event) is True and best is not None:
             self.stopped = True
+
+    def spent(self, share: float) -> bool:
+        """Whether such a share of the time is gone, where there is a limit."""
+        return self.time_limit is not None and self.seconds > share * self.time_limit
 
     def expired(self) -> bool:
         """Whether the search is to stop; never before the first node, so that there is something to say."""

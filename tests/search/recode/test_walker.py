@@ -157,6 +157,41 @@ def test_what_is_filled_up_keeps_the_limit_and_costs_no_more(asked: Question, da
             assert (loss, gone) == pytest.approx(judged(asked, now))
 
 
+@given(asked=questions(), price=st.sampled_from([0.1, 1.0]))
+def test_what_is_spread_is_what_the_judges_say(asked: Question, price: float) -> None:
+    walker = walker_of(asked)
+    walker.go_to([space.state(space.coarsest) for space in asked.spaces])
+    walker.spread(price, walker.attributes)
+    states = [walker.state(a) for a in range(len(asked.spaces))]
+    assert (walker.loss, walker.gone) == pytest.approx(judged(asked, states))
+    assert walker.watched is asked.ground.watched or walker.watched.k == asked.ground.watched.k
+    if walker.found is not None:  # it was noted with the k that is asked for
+        loss, labels, levels = walker.found
+        found = [state_of(*parts) for parts in zip(asked.spaces, labels, levels, strict=True)]
+        assert judged(asked, found)[0] == pytest.approx(loss)
+        assert judged(asked, found)[1] <= asked.terms.limit
+
+
+def test_many_alike_attributes_share_what_may_be_told() -> None:
+    """Settled at once, three of twenty are told in full; spread before, half of each of many is."""
+    rng = np.random.default_rng(3)
+    table = pa.table({f"c{i:02}": [f"v{v}" for v in rng.integers(0, 4, 1500)] for i in range(20)})
+    attributes = {name: {"role": "quasi", "hierarchy": {"fanout": 2}} for name in table.column_names}
+    spec = Spec(attributes=attributes, privacy={"k": 5}, method={"metric": "glm", "suppression": 0.05, "scheme": "cut"})
+    census = count(table, spec)
+    asked = question(census, spec, [Space(quasi, "cut") for quasi in census.quasi])
+    losses = []
+    for spreads in (False, True):
+        walker = walker_of(asked)
+        walker.go_to([space.state(space.coarsest) for space in asked.spaces])
+        if spreads:
+            walker.spread(1.0, walker.attributes)
+        walker.settle(1.0, walker.attributes)
+        losses.append(walker.loss / walker.rows)
+        assert walker.holds
+    assert losses[1] < losses[0] - 0.015, losses
+
+
 @given(asked=questions(), data=st.data(), units=st.integers(2, 4))
 def test_lines_of_few_units_are_no_worse_and_of_the_space(asked: Question, data: st.DataObject, units: int) -> None:
     """As for thousands of values: some stay together, and runs reach through segments only."""

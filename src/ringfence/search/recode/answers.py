@@ -32,6 +32,12 @@ class Answer:
     cost: float
     suppressed: int
 
+    def beats(self, other: "Answer") -> bool:
+        """Whether this is better: cheaper, or as cheap with fewer rows suppressed. Of equals, the first found stays."""
+        if abs(self.cost - other.cost) > SAME * max(abs(self.cost), abs(other.cost)):
+            return self.cost < other.cost
+        return self.suppressed < other.suppressed
+
 
 class Answers(ABC):
     """The best answer so far, and how better ones are looked for.
@@ -94,7 +100,7 @@ class Answers(ABC):
         if not self.terms.promise.rest_holds(classes):
             return False
         found = Answer(node, self.metric.cost(node, classes), suppressed)
-        if self.best is None or (found.cost, found.suppressed) < (self.best.cost, self.best.suppressed):
+        if self.best is None or found.beats(self.best):
             self.best = found
         return True
 

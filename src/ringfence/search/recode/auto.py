@@ -13,6 +13,7 @@ whose searches are in `branch_and_bound`.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from math import inf, prod
 from typing import Any, Protocol
 
@@ -44,6 +45,9 @@ walks."""
 MOST_VALUES = 512
 """With an attribute of more values than this, nothing is decided step by step: each step would look at all of them."""
 
+MOST_IN_PROGRAMS = 128
+"""With an attribute of more values than this, programs of DM take too long, too."""
+
 LARGEST_COUNTED = 64
 """Partitions of more values than this are too many to be counted, in runs as in sets."""
 
@@ -65,10 +69,11 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         if isinstance(answers, Walks):
             found, kept = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
             starts += found
+            answers.lowest = not found
             if kept is not None:
                 answers.beside(kept)
             starts += _handed(asked, levels.best(waits=watch.time_limit is None))
-        answers.begin(starts, lambda waits: _handed(asked, levels.best(waits=waits)))
+        answers.begin(starts, partial(_later, asked, answers, levels))
         proven = answers.proven or _proven(asked, answers, watch)
         by_levels = levels.best(waits=True)
         for each in _handed(asked, by_levels):  # if the time was up before they were looked at
@@ -109,9 +114,16 @@ def _proven(asked: Question, answers: Answers, watch: Watch) -> bool:
 def answers_for(asked: Question, watch: Watch) -> Answers:
     """Return what looks for answers: programs where they are known to be good, else walks."""
     few = len(asked.spaces) <= MOST_ATTRIBUTES
+    few = few and all(space.quasi.occurring <= MOST_IN_PROGRAMS for space in asked.spaces)
     if few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
         return Iterated(asked, watch)
     return Walks(asked, watch)
+
+
+def _later(asked: Question, answers: Answers, levels: ByLevels, waits: bool) -> list[list[Any]]:
+    """Return the best recoding by levels if it is there, or waited for; it may be left if there are better answers."""
+    levels.leave(None if answers.best is None else answers.best.cost)
+    return _handed(asked, levels.best(waits=waits))
 
 
 def _handed(asked: Question, found: Found | None) -> list[list[Any]]:

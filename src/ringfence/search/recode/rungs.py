@@ -13,6 +13,7 @@ The lattice of levels is no rung: it is searched beside, for as long as there is
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import inf
 from types import TracebackType
 from typing import Any
 
@@ -41,11 +42,24 @@ CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
 """The schemes beside levels that a scheme contains, where its order suits."""
 
 
+CLIMBING = 0.25
+"""After such a share of the time no more rungs are taken: what is left is for the scheme that is asked for."""
+
+FOR_LEVELS = 0.1
+"""After such a share of the time the search of levels is left, if others have found better by then."""
+
+
+LEVEL_WORK, LEAST_NODES = 10**8, 1000
+"""Without a time limit, so many nodes times combinations of values are judged of the lattice of levels; no fewer than
+so many nodes, though."""
+
+
 class ByLevels:
     """The search of the lattice of levels, beside whatever else is done while this is entered."""
 
     def __init__(self, census: Census, spec: Spec, watch: Watch) -> None:
-        self._asked = (census, spec, watch.part())
+        most = inf if watch.time_limit is not None else max(LEAST_NODES, LEVEL_WORK // len(census.weights))
+        self._asked = (census, spec, watch.part(most=most))
         self._watch, self._thread = self._asked[2], ThreadPoolExecutor(1)
 
     def __enter__(self) -> "ByLevels":
@@ -55,6 +69,11 @@ class ByLevels:
     def __exit__(self, kind: type[BaseException] | None, _: BaseException | None, __: TracebackType | None) -> None:
         self._watch.stopped = kind is not None
         self._thread.shutdown()
+
+    def leave(self, found: float | None) -> None:
+        """Stop if there was some time, and what was found elsewhere is better: levels are proven soon, or never."""
+        if found is not None and self._watch.spent(FOR_LEVELS) and found < (self._watch.best or inf):
+            self._watch.stopped = True
 
     def best(self, *, waits: bool) -> Found | None:
         """Return the best recoding by levels, if there is one, and it is there by now."""
@@ -75,14 +94,16 @@ def climbed(
     below: list[tuple[Sequence[Space], Sequence[Longs]]] = []
     kept: Simpler | None = None
     for simpler in contained_spaces(spaces):
-        if watch.expired():
+        if watch.expired() or watch.spent(CLIMBING):
             break
         starts = [labels for others, labels in below if all(map(contains, simpler, others))]
         found = levels.best(waits=watch.time_limit is None)
         starts += [found.labels] if found is not None else []
         walks = walks_over(simpler)
+        walks.lowest = not below
         walks.settle([fitted_to(simpler, labels) for labels in starts])
         if walks.best is not None:
+            levels.leave(walks.best.cost)
             below.append((simpler, labels_of_node(simpler, walks.best.node)))
             if kept is None or not kept.keeps_up(walks.best):
                 kept = Simpler(walks, partial(_as_states, spaces, simpler))

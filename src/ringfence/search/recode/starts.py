@@ -7,7 +7,6 @@ is a start for those that can do more (`rungs`). A search that begins there ends
 
 from dataclasses import dataclass
 from itertools import accumulate, chain
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -25,9 +24,6 @@ from ringfence.search.recode.programs import completed
 from ringfence.search.recode.spaces import Levels, Space
 from ringfence.spec import Spec
 
-LEVEL_NODES = 20_000
-"""So many nodes of the lattice of levels are judged at most where there is no time limit."""
-
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -43,12 +39,11 @@ def best_levels(census: Census, spec: Spec, watch: Watch) -> Found | None:
 
     It has models of its own, as they keep scratch arrays and may judge other classes at the same time.
     """
-    own = watch.part(most=LEVEL_NODES if watch.time_limit is None else inf)
     models, lattice = promise(spec, census), level_spaces(census)
     roller = Roller(census, lattice, hdm_tallies(census) if spec.method.metric == "hdm" else [])
     loss = metric(spec.method.metric, spec, census, roller, models.least)
     try:
-        levels, result = search_levels(census, roller, models, loss, limit=spec.row_limit(census.rows), watch=own)
+        levels, result = search_levels(census, roller, models, loss, limit=spec.row_limit(census.rows), watch=watch)
     except Unsatisfiable:
         return None
     labels = [

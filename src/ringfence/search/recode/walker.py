@@ -242,7 +242,8 @@ class Walker:
     def _take(self, a: int, line: BlockLine, loss: float, gone: float) -> None:
         self.put(a, *line.partition())
         self.loss, self.gone = loss, gone
-        self.note()
+        if self.watched.k == self.ground.watched.k:
+            self.note()
 
     def descend(self, order: Sequence[int], step: Callable[[int], bool]) -> bool:
         """Improve attributes in turn until none gains; return whether one did."""
@@ -251,6 +252,42 @@ class Walker:
             gained = step(order[turn % len(order)])
             idle, turn, any_gained = (1 if gained else idle + 1), turn + 1, any_gained or gained
         return any_gained
+
+    def spread(self, price: float, order: Sequence[int]) -> None:
+        """From the coarsest recoding, share what may be told among attributes: descend with a k of half of all rows,
+        a quarter, and so on down to that which is asked for, at each step by what gains most.
+
+        With the k asked for, the first attribute in turn would be told in full, and nothing be left for the others.
+        """
+        asked, k = self.watched, self.rows // 2
+        while k > asked.k and self._go_on(0):
+            self.watched = asked._replace(k=k)
+            self._evaluate()
+            self._descend_steepest(price, order)
+            k //= 2
+        self.watched = asked
+        self._evaluate()
+        self.note()
+
+    def _descend_steepest(self, price: float, order: Sequence[int]) -> None:
+        """Improve the attribute that gains most at a price, again and again, until none that was left gains.
+
+        What others would have gained before is taken for what they would gain at most: mostly it is more.
+        """
+        gains = dict.fromkeys(order, np.inf)
+        while self._go_on(1):
+            a = max(gains, key=lambda each: gains[each])
+            if gains[a] <= 0:
+                return
+            line, base = self._filled(a)
+            cost, gone = line.solve(price)
+            gain = self.loss + price * self.gone - (base + cost + price * gone)
+            gains[a] = 0.0
+            if gain > SAME * self.rows:
+                if gain >= max(gains.values()):
+                    self._take(a, line, base + cost, gone)
+                else:
+                    gains[a] = gain
 
     def _can_keep_more(self, order: Sequence[int]) -> bool:
         """Whether some attribute by itself, at any price, can lower what is suppressed: among many that are as fine as

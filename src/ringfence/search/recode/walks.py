@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answer, Answers, Later, Node, nothing_later
@@ -82,6 +82,14 @@ class _Way:
     idle: int = 0
 
 
+class _Start(NamedTuple):
+    """Where a walk begins, at what price, and whether it spreads from there before it settles."""
+
+    states: list[Any]
+    price: float
+    spreads: bool = False
+
+
 class Simpler:
     """Walks over simpler spaces, beside those over others that contain them; `turn` says whether they are next."""
 
@@ -105,7 +113,9 @@ class Simpler:
 
 
 class Walks(Answers):
-    """Answers by walks."""
+    """Answers by walks; `lowest` are those that begin with nothing found below them."""
+
+    lowest = True
 
     def __init__(self, asked: Question, watch: Watch) -> None:
         super().__init__(asked, watch)
@@ -128,9 +138,11 @@ class Walks(Answers):
             self.consider(states)
         if self.watch.expired():
             return
-        first = (self._best_states(), FROM_COARSEST) if starts and self.best is not None else (finest, FROM_FINEST)
+        first = _Start(finest, FROM_FINEST)
+        if starts and self.best is not None:
+            first = _Start(self._best_states(), FROM_COARSEST)
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            self._settled = self._from_each([first, (coarsest, FROM_COARSEST)], threads.map)
+            self._settled = self._from_each([first, _Start(coarsest, FROM_COARSEST, spreads=self.lowest)], threads.map)
             self._set_out()
             if not self.proven:
                 list(threads.map(self._steps, self._ways, repeat(1)))
@@ -166,22 +178,24 @@ class Walks(Answers):
         """Judge some starts, and settle from them."""
         for start in starts:
             self.consider(start)
-        return self._from_each([(list(start), FROM_COARSEST) for start in starts], each)
+        return self._from_each([_Start(list(start), FROM_COARSEST) for start in starts], each)
 
-    def _from_each(self, starts: list[tuple[list[Any], float]], each: Each) -> list[tuple[Spot, float]]:
+    def _from_each(self, starts: list[_Start], each: Each) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price, those with odd numbers beside the others; judge what is found."""
         halves = list(each(self._ends_of, self._walkers, [starts[::2], starts[1::2]]))
         self._judge_found()
         return [end for half in halves for end in half]
 
-    def _ends_of(self, walker: Walker, tasks: list[tuple[list[Any], float]]) -> list[tuple[Spot, float]]:
+    def _ends_of(self, walker: Walker, tasks: list[_Start]) -> list[tuple[Spot, float]]:
         """Settle from some starts, each at a price; return where that ends."""
         ends = []
-        for states, price in tasks:
+        for states, price, spreads in tasks:
             walker.go_to(states)
             walker.note()
             order = list(walker.attributes)
             walker.draw.shuffle(order)
+            if spreads:
+                walker.spread(price, order)
             walker.settle(price, order)
             ends.append((walker.spot(), walker.price))
             while walker.gone < UNUSED * walker.limit and walker.price > LOWEST and not self.watch.expired():
