@@ -5,7 +5,7 @@ Endpoints that are plain functions run in threads; the heavy work is done by wor
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from ringfence.declared import SCHEMES
 from ringfence.errors import RingfenceError, SpecError, Unsatisfiable, listed
 from ringfence.methods.catalogue import ATTACKS
-from ringfence.methods.checks import check_available
+from ringfence.methods.checks import check_available, check_promise
 from ringfence.spec import Spec
 from ringfence.spec.tables import Role
 from ringfence.studio.downloads import downloads, without_formulas
@@ -101,6 +101,19 @@ class RunAsked(BaseModel):
 
     attacks: list[str] = []
     name: str | None = Field(default=None, max_length=100)
+
+
+class CompareAsked(BaseModel):
+    """How long to compare."""
+
+    budget: float = Field(default=30, gt=0, le=3600, description="seconds for all candidates together")
+    methods: list[str] | None = Field(default=None, description="names of methods to try; all that apply if not given")
+
+
+class Candidate(BaseModel):
+    """A candidate of a comparison."""
+
+    name: str
 
 
 class Judged(BaseModel):
@@ -432,6 +445,42 @@ def _releasing(one: Project, parts: dict[str, Any], name: str, folder: str) -> C
     return finish
 
 
+# Compare
+
+
+@router.post("/projects/{project}/comparison", status_code=202)
+def compare(one: One, asked: CompareAsked) -> dict[str, Any]:
+    """Begin to try every method that can keep the promise; what is done stands in the job's `parts`."""
+    parts = one.spec
+    check_promise(Spec(**parts))
+
+    def finish(result: dict[str, Any]) -> dict[str, Any]:
+        one.comparison = {**result, "of": parts}
+        return {"advised": result["advised"]}
+
+    return one.begin("compare", "compare", finish, spec=parts, budget=asked.budget, methods=asked.methods).as_dict()
+
+
+@router.get("/projects/{project}/comparison")
+def comparison(one: One) -> dict[str, Any]:
+    """Return the comparison: every candidate with what its users are off by, and the one that is advised."""
+    if one.comparison is None:
+        raise NotFound("nothing has been compared yet")
+    current = without(one.comparison["of"], "method") == without(one.spec, "method")
+    return without(one.comparison, "of", "specs") | {"current": current}
+
+
+@router.post("/projects/{project}/comparison/chosen")
+def choose_candidate(one: One, asked: Candidate) -> dict[str, Any]:
+    """Make the specification ask for a candidate of the comparison."""
+    if one.comparison is None or asked.name not in one.comparison["specs"]:
+        raise NotFound(f"no candidate {asked.name!r} was made")
+    wanted = one.comparison["specs"][asked.name]
+    tables = {name: wanted.get(name) for name in ("attributes", "privacy", "method")}
+    one.change({name: table for name, table in tables.items() if table is not None}, f"chose {asked.name}")
+    return _shown(one)
+
+
 @router.get("/projects/{project}/releases/{release}")
 def show_release(one: One, release: str) -> dict[str, Any]:
     """Return all that is known of a release: verdict, risk, losses, rows before and after, files to take home."""
@@ -548,9 +597,15 @@ def _shown(one: Project) -> dict[str, Any]:
             {"id": made.id, "name": made.name, "ok": made.result["ok"], "rows": made.result["rows"]}
             for made in one.releases.values()
         ],
+        "has_comparison": one.comparison is not None,
         "has_front": one.front is not None and one.front["of"] == one.at,
         "memory": {"now": one.memory, "most": one.most_memory, "disk": one.disk},
     }
+
+
+def without(parts: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """Return parts without some of them."""
+    return {key: value for key, value in parts.items() if key not in keys}
 
 
 def _as_file(name: str) -> dict[str, str]:
