@@ -17,6 +17,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.sources import WHICH
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
+from ringfence.yardsticks.measure import Measured, measured
 
 
 class AuditFailed(RingfenceError):
@@ -30,7 +31,8 @@ class Job:
     `census` has also counted what no model looks at, for the evidence in a report; `baskets` are those of the rows that
     are published. `origin` is what a run knows of where its rows come from. `original` is for releases that cannot be
     audited without it, and for `attacks` to be carried out; `traced` are rows with whose they are, where k counts
-    people. `force` lets a release pass that its audit refuses.
+    people. `force` lets a release pass that its audit refuses. `use` is what users are off by,
+    where that was measured before.
     """
 
     engine: Engine
@@ -44,6 +46,7 @@ class Job:
     attacks: Sequence[str] = ()
     diary: Diary = field(default_factory=Diary)
     force: bool = False
+    use: Measured | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -68,6 +71,12 @@ class Job:
         """How many rows of the original were decided to go: none where they stay masked."""
         metrics = self.decision.metrics
         return int((0 if self.decision.plan.masked else metrics["suppressed"]) + metrics.get("unknown", 0))
+
+    def measured(self, rows: ibis.Table, values: ibis.Table | None = None) -> Measured | None:
+        """Return what users of published rows are off by; None where that is not known, or they have no labels."""
+        if self.origin is None or self.origin.labels is not None:
+            return self.use
+        return measured(self.engine, rows, self.origin.original, self.spec, self.origin, values)
 
     def passed(self, verdict: Verdict) -> Verdict:
         """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""

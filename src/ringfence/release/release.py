@@ -5,6 +5,7 @@ Heavy libraries are imported inside the methods, so that importing `ringfence` i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.search.groups.boundaries import Explanation
     from ringfence.search.progress import SearchResult
+    from ringfence.yardsticks.measure import Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,28 @@ class Release:
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
     attacks: tuple[str, ...] = field(default=(), repr=False)
     """The attacks that were asked for; `audit.attacks.carry_out` has what they achieve."""
+
+    made_from: Any = field(default=None, repr=False)
+    """What it was made from, for what its users are off by to be measured; None where a plan was applied."""
+    measured: "Measured | None" = field(default=None, repr=False)
+    """What its users are off by, where that was measured when it was made: models need to know which row was which."""
+
+    @cached_property
+    def use(self) -> "Measured | None":
+        """What users of the release are off by, read from its table alone (docs/how-it-works.md, yardsticks)."""
+        from ringfence.rows.dates import open_again
+        from ringfence.rows.engines import engine_for
+        from ringfence.yardsticks.measure import measured
+
+        if self.measured is not None or self.made_from is None:
+            return self.measured
+        with engine_for(self.spec.data, self.made_from) as engine:
+            original = open_again(engine, self.made_from, self.spec)
+            rows = engine.open(self.table, self.spec.data, as_it_stands=True)
+            values = None
+            if self.sensitive is not None:
+                values = engine.open(self.sensitive, self.spec.data, as_it_stands=True)
+            return measured(engine, rows, original, self.spec, values=values)
 
     @property
     def plan(self) -> "Plan":
@@ -78,7 +102,13 @@ class Release:
         from ringfence.report.build import build_report
 
         return build_report(
-            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
+            self.census,
+            self.decision,
+            self.audit,
+            self.spec,
+            incomplete=self.incomplete,
+            baskets=self.baskets,
+            use=self.use,
         )
 
     def typed(self) -> "pa.Table":
@@ -138,7 +168,7 @@ class Release:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
 
             path, _ = publish(
-                self.job(engine),
+                self.job(engine, report=report or plots),
                 opened(self.table),
                 version,
                 file_format=file_format,
@@ -148,7 +178,7 @@ class Release:
             )
         return Path(path)
 
-    def job(self, engine: "Engine") -> "Job":
+    def job(self, engine: "Engine", *, report: bool = False) -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
         from ringfence.release.diary import Diary
         from ringfence.release.job import Job
@@ -164,6 +194,7 @@ class Release:
             traced=None if self.traced is None else engine.hold(self.traced),
             attacks=self.attacks,
             diary=Diary(lines=self.log),
+            use=self.use if report else None,
         )
 
     def _plans(self) -> "list[Plan]":

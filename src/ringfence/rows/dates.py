@@ -106,13 +106,3 @@ def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
 def open_again(engine: Engine, original: Any, spec: Spec) -> ibis.Table:
     """Return the rows of an original that was opened before: as a table in memory, it has come through the door."""
     return open_original(engine, original, spec) if isinstance(original, str | Path) else engine.hold(original)
-
-
-def with_typed_dates(rows: ibis.Table, spec: Spec) -> Spec:
-    """Return a specification that says of columns that they hold dates where their type says so."""
-    return spec.with_dates(date_columns(rows))
-
-
-def date_columns(rows: ibis.Table) -> list[str]:
-    """Return the columns whose type says that they hold days or moments."""
-    return [name for name, kind in rows.schema().items() if kind.is_date() or kind.is_timestamp()]

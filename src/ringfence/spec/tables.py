@@ -29,6 +29,8 @@ CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ip
 
 ISO = "iso"
 """How dates are written that need no other format: 2024-03-31, with or without a time of day."""
+CLOCK = "clock"
+"""How times of day are written that need no other format: 08:15, or 08:15:00."""
 
 
 EXACT = Context(prec=400)
@@ -123,7 +125,16 @@ def _are_tables(value: Any) -> bool:
 _DIRECTIVE = re.compile(r"%(.?)")
 _DATE_LETTERS = "YymbBdjHIpMSfz%"
 """What may stand behind a % in a format of dates, as Python's strptime reads it."""
-_FORMATS = "'iso' for 2024-03-31, with or without a time of day, a format such as '%d.%m.%Y', or a list, each once"
+_FORMATS = (
+    "'iso' for 2024-03-31, with or without a time of day, 'clock' for a time of day alone, as 08:15 or 08:15:00, a"
+    " format such as '%d.%m.%Y' or '%H.%M', or a list, each once"
+)
+
+
+def tells_clock(form: str) -> bool:
+    """Whether a format is of times of day, and of no day."""
+    used = {*_DIRECTIVE.findall(form)} - {"%"}
+    return form == CLOCK or (("H" in used or {"I", "p"} <= used) and used <= {*"HIpMSf"})
 
 
 def _check_formats(value: Any) -> Any:
@@ -141,12 +152,16 @@ def _check_formats(value: Any) -> Any:
                 {"strange": listed(strange), "known": known},
             )
         tells_day = "j" in used or ("d" in used and {*used} & {*"mbB"})
-        if each != ISO and not ({*used} & {*"Yy"} and tells_day):
+        if each != ISO and not tells_clock(each) and not ({*used} & {*"Yy"} and tells_day):
             raise PydanticCustomError(
                 "format",
-                "{each} does not name year, month and day; allowed: {allowed}",
+                "{each} names neither year, month and day nor a time of day; allowed: {allowed}",
                 {"each": repr(each), "allowed": _FORMATS},
             )
+    if isinstance(value, list) and len({*map(tells_clock, value)}) > 1:
+        raise PydanticCustomError(
+            "format", "{value} are formats of days and of times of day; a column holds either", {"value": repr(value)}
+        )
     return value
 
 
@@ -447,7 +462,8 @@ class Attribute(SpecTable):
 
     @property
     def dates(self) -> bool:
-        """Whether the values are days or moments: by their format, or because their hierarchy is of dates."""
+        """Whether the values are days, moments or times of day: by their format, or because their hierarchy is of
+        dates."""
         return self.format is not None or isinstance(self.hierarchy, DateHierarchy)
 
     @property
@@ -456,9 +472,25 @@ class Attribute(SpecTable):
         return [self.format] if isinstance(self.format, str) else self.format or []
 
     @property
+    def clocks(self) -> bool:
+        """Whether the values are times of day: dates without a day."""
+        return any(map(tells_clock, self.formats))
+
+    @property
     def numeric(self) -> bool:
         """Whether the values are numbers: by their order, or because their hierarchy is made of intervals."""
         return not self.dates and (self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy))
+
+    @property
+    def perhaps_numbers(self) -> bool:
+        """Whether the values are numbers if they look like it: neither an order nor a tree says otherwise.
+
+        What a mask, codes or a tree are over are words to these, whatever they look like; and so is what is to be
+        listed.
+        """
+        bare = self.hierarchy is None or self.hierarchy == "flat" or isinstance(self.hierarchy, FanoutHierarchy)
+        to_be_listed = "set" in (self.representation, self.scheme) or self.scheme == "guided-set"
+        return bare and not to_be_listed and self.order is None and not self.dates
 
     @property
     def measured(self) -> bool:
