@@ -198,6 +198,7 @@ def every_page(subject: Subject) -> dict[str, Any]:
         "source": shown_name(spec.data.source) if spec.data.source else None,
         "verdict": subject.verdict,
         "attacks": None if attacks is None else attacks.html,
+        "use": subject.use,
         "spec": spec,
         "method": spec.method.traits.line,
         "attributes": columns_table(spec),

@@ -17,7 +17,7 @@ from ringfence.rows.sources import BUCKET
 from ringfence.spec import Spec
 from ringfence.spec.tables import Purpose
 from ringfence.yardsticks.linking import Linked, link_rows
-from ringfence.yardsticks.models import Lessons, Score
+from ringfence.yardsticks.models import Lessons, Score, is_installed
 from ringfence.yardsticks.queries import SIZES, Query, answers, errors, make_queries, naive_answers
 from ringfence.yardsticks.reading import Side, Truth, read_release, read_truth
 from ringfence.yardsticks.tables import Table
@@ -162,6 +162,39 @@ def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
         values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in sensitive]))
         sensitive = [name for name in sensitive if values[name][0].as_py() <= MOST_VALUES]
     return [*dict.fromkeys([*sensitive, *named])]
+
+
+def is_measured(spec: Spec) -> bool:
+    """Whether users of releases can be off: where rows have quasi-identifiers, each in one row."""
+    return bool(spec.of_role("quasi")) and spec.data.basket_id is None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How far off the users of a release are, and beside that whoever knows nothing but each attribute by itself."""
+
+    release: Yardsticks
+    naive: Yardsticks
+
+
+def measured(
+    engine: Engine,
+    released: ibis.Table,
+    original: ibis.Table,
+    spec: Spec,
+    origin: Origin | None = None,
+    values: ibis.Table | None = None,
+) -> Measured | None:
+    """Return how far off the users of a release are, by itself; None where nothing is measured of it.
+
+    Models are left out where they cannot be made: without the library for it, or without knowing which row was which.
+    """
+    if not is_measured(spec):
+        return None
+    if origin is None or not is_installed():
+        spec = spec.model_copy(update={"purpose": spec.purpose.model_copy(update={"predict": None})})
+    found = ruler(engine, original, spec)
+    return Measured(measure_rows(engine, released, found, spec, origin, values), found.naive)
 
 
 def read_rows(engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None) -> Side:

@@ -54,9 +54,14 @@ class Score:
         return min(1.0, max(0.0, (self.original - self.mean) / told)) if told > 0 else 0.0
 
 
+def is_installed() -> bool:
+    """Whether the library is there that makes models."""
+    return find_spec("sklearn") is not None
+
+
 def check_installed() -> None:
     """Refuse to measure models where the library is missing that makes them."""
-    if find_spec("sklearn") is None:
+    if not is_installed():
         raise SpecError(
             "purpose.predict needs scikit-learn, which is not installed: pip install 'ringfence[models]', or leave"
             " predict out"

@@ -82,8 +82,8 @@ class Likely:
 
     @classmethod
     def certain(cls, values: int) -> "Likely":
-        """Return labels that are the values themselves."""
-        return cls(np.arange(values + 1), np.arange(values), np.ones(values))
+        """Return labels that are the values themselves, and after them one that is none of them."""
+        return cls(np.append(np.arange(values + 1), values), np.arange(values), np.ones(values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +209,7 @@ def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table |
         known = {value: number for number, value in enumerate(truth.domains[name].values)}
         if name in counted.column_names:
             column = plainly(counted[name], name, spec)
-            codes[name] = np.array([known[label] for label in column.labels], np.int64)[column.codes]
+            codes[name] = np.array([known.get(label, len(known)) for label in column.labels], np.int64)[column.codes]
             likely[name] = Likely.certain(len(known))
         else:
             assert values is not None, "what is not in the first table of a release is in its second"
