@@ -123,8 +123,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
 
 def _auc(published: Published, table: pa.Table, folder: Path) -> float:
     """Train on what is published, each value as likely as its label says, and test on the original's other file."""
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-    from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
 
     census, shares = published.census, []
     for a, part in enumerate(published.shown):

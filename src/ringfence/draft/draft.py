@@ -235,7 +235,7 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
             f"{share(profile.numbers)} of the values are numbers: put the others into data.missing_values, or mend"
             " them, and it could have intervals"
         )
-    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice))
+    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice), found.listed)
 
 
 def _kind(profile: Profile) -> str:

@@ -53,6 +53,7 @@ class Stated:
     order: str | Sequence[str] | None = None
     formats: Sequence[str] = ()
     advice: tuple[str, ...] = ()
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,8 @@ def _representation(stated: Stated) -> Iterator[str]:
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
     elif stated.order is not None and not isinstance(stated.order, str):
         yield 'representation = "range"  # from one value to another in their order'
+    elif stated.listed:
+        yield 'representation = "set"  # numbers that stand for something: a range of them would say nothing'
 
 
 def _list(start: str, items: Sequence[str]) -> Iterator[str]:

@@ -252,6 +252,7 @@ declare(
         meaning="Loss of use: how far off a reader is who takes all values under a label to be equally likely: 1 - 1/d"
         " where d values are covered, the width of numbers and dates; attributes with little variety count more.",
         of=use_loss,
+        compared=True,
         weight=use_weight,
     ),
     MetricTraits(
