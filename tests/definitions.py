@@ -175,11 +175,11 @@ def ce(attribute: int) -> Loss:
     return loss
 
 
-def cells(cell: Callable[[Quasi, int], float], *, weighted: bool = True) -> Loss:
+def cells(cell: Callable[[Quasi, int], float], weight: Callable[[Quasi], float] = lambda quasi: quasi.weight) -> Loss:
     """The mean over attributes (by weight) of a loss per published node, 1 if suppressed; over all rows."""
 
     def loss(census: Census, kept: Sequence[Class], lost: Sequence[Class]) -> float:
-        weights = [quasi.weight if weighted else 1.0 for quasi in census.quasi]
+        weights = [weight(quasi) for quasi in census.quasi]
         total = float(sum(c.size for c in lost))
         for c in kept:
             row = sum(w * cell(q, node) for w, q, node in zip(weights, census.quasi, c.nodes, strict=True))
@@ -237,6 +237,24 @@ def ntil_cell(quasi: Quasi, node: int) -> float:
     return float((deepest - quasi.hierarchy.depth[node]) / quasi.hierarchy.height)
 
 
+def use_cell(quasi: Quasi, node: int) -> float:
+    """The squared error of whoever takes the leaves under a node to be equally likely: of the right one it is
+    (1 - 1/d)², of each of the other d - 1 it is 1/d². Numbers as above."""
+    if quasi.numeric:
+        return width(quasi, node)
+    d = int(quasi.hierarchy.stop[node] - quasi.hierarchy.first[node])
+    return (1 - 1 / d) ** 2 + (d - 1) / d**2
+
+
+def use_weight(quasi: Quasi) -> float:
+    """The weight over the root of the chance that two rows, drawn one after the other, differ, but at least .01."""
+    if quasi.numeric or quasi.occurring == 1:
+        return quasi.weight
+    rows = [int(count) for count in quasi.rows]
+    alike = sum(count**2 for count in rows) / sum(rows) ** 2
+    return float(quasi.weight / max(0.01, 1 - alike) ** 0.5)
+
+
 def width(quasi: Quasi, node: int) -> float:
     """How far apart the numbers are that a node covers, as a share of the whole range."""
     numbers = [place(key) for key in quasi.keys if key is not None]
@@ -264,8 +282,9 @@ def losses(k: int, target: int | None) -> dict[str, Loss]:
         "glm_nodes": cells(glm_cell),  # what levels publish are nodes
         "detail": cells(glm_cell),
         "ncp": cells(ncp_cell),
-        "gcp": cells(gcp_cell, weighted=False),
-        "ntil": cells(ntil_cell, weighted=False),
+        "gcp": cells(gcp_cell, lambda _: 1.0),
+        "ntil": cells(ntil_cell, lambda _: 1.0),
+        "use": cells(use_cell, use_weight),
     }
     return found if target is None else {**found, "ce": ce(target)}
 

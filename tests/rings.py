@@ -169,7 +169,7 @@ def _tried_at(price: int, n: int, most: int, low: int, need: float) -> int:
 
 
 def _cuts(rows: tuple[int, ...], ranks: Sequence[Sequence[int]], width: int) -> list[tuple[int, tuple[int, ...]]]:
-    """The first part of the middlemost cut of each attribute, those that lose least first."""
+    """The first part of the middlemost cut of each attribute, those that gain most first."""
     found = []
     for a in range(len(ranks[0])):
         firsts = [
@@ -180,8 +180,9 @@ def _cuts(rows: tuple[int, ...], ranks: Sequence[Sequence[int]], width: int) -> 
             first = min(firsts, key=lambda first: abs(2 * len(first) - len(rows)))
             second = tuple(row for row in rows if row not in first)
             after = _expected(first, ranks, width) + _expected(second, ranks, width)
-            if after < _expected(rows, ranks, width):
-                found.append((after, a, first))
+            gained = _expected(rows, ranks, width) - after
+            if gained > 0:  # what is gained counts by the fourth root of the smaller part's share
+                found.append((-(gained**4) * min(len(first), len(second)) / len(rows), a, first))
     return [(a, first) for _, a, first in sorted(found)]
 
 

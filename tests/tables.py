@@ -45,13 +45,13 @@ def count(table: pa.Table, spec: Spec) -> Census:
     return take_census(counted, spec, ROWS)
 
 
-def place(key: Decimal | dt.date) -> Fraction:
+def place(key: Decimal | dt.date | dt.time) -> Fraction:
     """Where a number lies on its line, or a date, in days."""
-    if not isinstance(key, dt.date):
+    if isinstance(key, Decimal):
         return Fraction(key)
-    clock = key.time() if isinstance(key, dt.datetime) else dt.time()
+    clock = key if isinstance(key, dt.time) else key.time() if isinstance(key, dt.datetime) else dt.time()
     seconds = Fraction(clock.hour * 3600 + clock.minute * 60 + clock.second) + Fraction(clock.microsecond, 10**6)
-    return key.toordinal() + seconds / 86_400
+    return (0 if isinstance(key, dt.time) else key.toordinal()) + seconds / 86_400
 
 
 def random_tree(leaves: list[str], rng: random.Random, name: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ release can satisfy the specification; 4 a mistake of ours; 130 interrupted.
 
 import io
 import json
+import os
 import signal
 import sys
 import traceback
@@ -295,6 +296,41 @@ def methods(
         print(f"{title}")
         for name, line in entries.items():
             print(f"  {name:<14} {line}")
+
+
+@app.command()
+def studio(
+    host: Annotated[
+        str, typer.Option(help="The address to serve at. Any but this machine's own needs RINGFENCE_TOKEN.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to serve at; 0 for any that is free.")] = 8765,
+    memory: Annotated[float, typer.Option(min=0.2, help="How much memory a project may take, in gigabytes.")] = 4.0,
+    upload_limit: Annotated[int, typer.Option(min=1, help="How large a file may be, in megabytes.")] = 500,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Open the studio: a web application on this machine, from a table to a release that is proven."""
+    try:
+        from ringfence.studio.serve import serve
+    except ModuleNotFoundError as error:
+        raise EngineError(f"the studio needs the library {error.name!r}: pip install 'ringfence[studio]'") from None
+
+    def ready(address: str) -> None:
+        if json_:
+            print(json.dumps({"address": address}), flush=True)
+        else:
+            print(f"The studio is at {address}\nCtrl-C ends it, and removes all that was loaded.", flush=True)
+
+    serve(
+        host,
+        port,
+        token=os.environ.get("RINGFENCE_TOKEN"),
+        most_upload=upload_limit * 1_000_000,
+        most_memory=int(memory * 1e9),
+        browse=browser,
+        ready=ready,
+    )
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from ringfence.judging.metrics import measure_groups
 from ringfence.spec import Spec
 from tests.census.test_groups import random_groups
 from tests.clusterings import ancestors, height_below, lowest_common
+from tests.definitions import use_weight
 from tests.tables import Case, cases, place
 
 REPRESENTATIONS: list[Representation] = list(get_args(Representation))
@@ -61,8 +62,9 @@ def test_groups_are_published_as_what_they_have(case: Case, data: st.DataObject)
         return
     shown = cover_groups(census, groups, asked)
     sizes = groups.sizes
-    costs = {"glm": 0.0, "glm_nodes": 0.0, "detail": 0.0, "ncp": 0.0, "gcp": 0.0, "ntil": 0.0}
+    costs = {"glm": 0.0, "glm_nodes": 0.0, "detail": 0.0, "ncp": 0.0, "gcp": 0.0, "ntil": 0.0, "use": 0.0}
     weights = [quasi.weight for quasi in census.quasi]
+    of_use = [use_weight(quasi) for quasi in census.quasi]
     for a, (quasi, part) in enumerate(zip(census.quasi, shown, strict=True)):
         assert len({*part.covers.labels}) == len(part.covers)
         covers = part.covers.lists()
@@ -73,6 +75,7 @@ def test_groups_are_published_as_what_they_have(case: Case, data: st.DataObject)
             assert covers[part.value[group]] == sorted(covered)
             for name in costs:
                 share = weights[a] / sum(weights) if name not in ("gcp", "ntil") else 1 / len(census.quasi)
+                share = of_use[a] / sum(of_use) if name == "use" else share
                 costs[name] += sizes[group] * share * cell_cost(name, quasi, covered)
     lost = census.rows - int(sizes.sum())
     measured = measure_groups(census, case.spec, sizes, shown)
@@ -104,6 +107,8 @@ def cell_cost(name: str, quasi: Quasi, covered: set[int]) -> float:
         inside = [number for leaf, number in numbers.items() if leaf in covered]
         whole = max(numbers.values()) - min(numbers.values()) if numbers else 0
         return float((max(inside) - min(inside)) / whole) if inside and whole else 0.0
+    if name == "use":
+        return 1 - 1 / len(covered)
     if name == "glm":
         return (len(covered) - 1) / max(1, tree.leaves - 1)
     return len(covered) / tree.leaves if len(covered) > 1 else 0.0

@@ -147,8 +147,37 @@ def test_survey_weights() -> None:
     assert (few.data.weights, few.attributes["survey_weight"].role) == ("survey_weight", "insensitive")
     body = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": [50 + i % 60 for i in range(rows)]}))
     assert (body.data.weights, body.attributes["weight"].role) == (None, "quasi")
+    for name in ("Gewicht kg", "birth weight", "weight_lbs"):
+        assert rf.draft(pa.table({name: exact, "sex": ["f", "m"] * (rows // 2)})).data.weights is None, name
+    gaps = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "instance weight": [*exact[1:], None]}))
+    assert gaps.data.weights is None, "of whom would that row be a sample?"
     heavy = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": exact}))
     assert heavy.data.weights == "weight"
+
+
+# Times of day, and numbers that are words
+
+
+def test_times_of_day_and_codes_of_numbers() -> None:
+    draw = random.Random(2)
+    times = [dt.time(draw.randrange(24), draw.choice([0, 15, 30])) for _ in range(200)]
+    others = [dt.time(draw.randrange(24), draw.choice([0, 15, 30])) for _ in range(200)]
+    table = pa.table(
+        {
+            "arrival": times,
+            "left": [f"{at.hour}:{at.minute:02}" for at in others],
+            "marital status": [draw.randint(1, 6) for _ in times],
+        }
+    )
+    draft = rf.draft(table)
+    assert draft.reasons["arrival"] == draft.reasons["left"] == "a time of day, which others may remember"
+    assert draft.attributes["left"].format == "%H:%M"
+    assert draft.attributes["marital status"].representation == "set"
+    release = rf.anonymize(table, draft)
+    assert release.audit.ok
+    for name in ("arrival", "left"):
+        assert any(label and label.startswith("[") and ":00, " in label for label in release.plan.columns[name].labels)
+    assert not any(label and label.startswith("[") for label in release.plan.columns["marital status"].labels)
 
 
 # Missing values

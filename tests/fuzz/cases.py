@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,20 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
-from .columns import BOOL, BYTES, KINDS, MOMENT, NUMBER, TEXT, Column, Kind, draw_column, pandas_series, spelled
+from .columns import (
+    BOOL,
+    BYTES,
+    KINDS,
+    MOMENT,
+    NUMBER,
+    TEXT,
+    Column,
+    Kind,
+    draw_column,
+    missing,
+    pandas_series,
+    spelled,
+)
 
 IDENTIFIER, ENTITY, TRACE = "name", "who", "trace"
 SCHEMES = ("level", "cut", "ordered", "set", "guided-ordered", "guided-set")
@@ -232,7 +246,20 @@ def _quasi(rng: random.Random, column: Column, method: str, source: str) -> tupl
         attribute["scheme"] = rng.choice(SCHEMES)
     numeric = family == TEXT and (intervals or attribute.get("order") == "numeric")
     numeric = numeric or (family == NUMBER and texts and (intervals or attribute.get("order") == "numeric"))
-    return attribute, replace(column, numeric=numeric)
+    return attribute, replace(column, numeric=numeric or (family == TEXT and _is_bare_number(attribute, column)))
+
+
+def _is_bare_number(attribute: dict[str, Any], column: Column) -> bool:
+    """Whether nothing says what a column is, and all its texts are numbers as these are written: then it is numbers."""
+    given = attribute.get("hierarchy", "flat")
+    to_be_listed = "set" in (attribute.get("representation"), attribute.get("scheme", "")[-3:])
+    bare = (
+        not to_be_listed
+        and "order" not in attribute
+        and (given == "flat" or (isinstance(given, dict) and "fanout" in given))
+    )
+    texts = [value for value in column.values if not missing(value)]
+    return bare and bool(texts) and all(re.fullmatch(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", text) for text in texts)
 
 
 def _hierarchy(rng: random.Random, column: Column, source: str) -> Any:

@@ -224,6 +224,10 @@ def test_the_page_on_schemes() -> None:
     techniques = {row["techniques"]: (row["k = 2"], row["k = 5"]) for row in table("schemes", "techniques")}
     useful = {row["techniques"]: (row["k = 2"], row["k = 5"]) for row in table("schemes", "useful")}
     auto = table("schemes", "auto")
+    optima: dict[tuple[str, int, int], set[int]] = {}
+    for row in [*table("schemes", "directions"), *({"search": row["scheme"], **row} for row in [*schemes, *auto])]:
+        if row["proven"] == "yes":
+            optima.setdefault((row["search"].split(",")[0], row["k"], row["attributes"]), set()).add(row["cost"])
     ks = sorted({k for _, _, k in costs})
     five = {row["scheme"] for row in schemes if row["attributes"] == 5 and row["proven"] == "yes"}
 
@@ -249,6 +253,7 @@ def test_the_page_on_schemes() -> None:
             [round(100 * share("ordered", k)) for k in (2, 3)] == [55, 67],
         ),
         ("at k = 5 both judge as many", abs(share("ordered", 5) - 1) < 0.01),
+        ("All searches that finished agree on the optimum", all(len(each) == 1 for each in optima.values())),
         (
             "from k = 10 on top-down judges 61 to 70 % of what bottom-up does",
             between(61, 70.5, (100 / share("ordered", k) for k in (10, 15, 20))),

@@ -404,8 +404,10 @@ def test_dates_are_on_a_line_whatever_says_that_they_are_dates() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"format": "%d.%m"}, "does not name year, month and day"),
-        ({"format": "%m/%Y"}, "does not name year, month and day"),
+        ({"format": "%d.%m"}, "names neither year, month and day nor a time of day"),
+        ({"format": "%m/%Y"}, "names neither year, month and day nor a time of day"),
+        ({"format": "%M:%S"}, "names neither year, month and day nor a time of day"),
+        ({"format": ["%H:%M", "%d.%m.%Y"]}, "a column holds either"),
         ({"format": ["%d.%m.%Y", "%Q"]}, "%Q means nothing"),
         ({"format": 5}, "allowed: 'iso'"),
         ({"format": []}, "allowed: 'iso'"),

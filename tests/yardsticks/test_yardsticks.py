@@ -224,3 +224,13 @@ def test_queries_are_seeded(seed: int) -> None:
     truth = measured(table, table, given)[0].truth
     one, again = (make_queries(truth, 20, seed) for _ in range(2))
     assert [query.actual for query in one] == [query.actual for query in again]
+
+
+def test_values_of_a_hierarchy_that_nobody_has() -> None:
+    quasi = {"role": "quasi", "hierarchy": {"tree": {"some": ["a", "b"], "none": ["y", "z"]}}}
+    spec = rf.Spec(attributes={"x": quasi}, privacy={"k": 2}, method={"name": "local", "representation": "set"})
+    table = pa.table({"x": ["a", "a", "b", "b"]})
+    with DuckDB(spec.data) as engine:
+        by = ruler(engine, engine.open(table, spec.data), spec)
+        side = read_rows(engine, engine.open(rf.anonymize(table, spec).table, spec.data, as_it_stands=True), by, spec)
+        assert by.measure(side).singles == 0

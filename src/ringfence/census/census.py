@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
-from ringfence.values.builders import Domain, read_domain
+from ringfence.values.builders import Domain, OnLine, read_domain
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
 
@@ -34,7 +34,7 @@ class Quasi:
 
     name: str
     hierarchy: Hierarchy
-    keys: tuple[Decimal | dt.date | None, ...]
+    keys: tuple[OnLine | None, ...]
     raw: pa.Array
     raw_leaves: Ints
     rows: Longs
@@ -48,6 +48,11 @@ class Quasi:
         """How many different values occur."""
         return int((self.rows > 0).sum())
 
+    @property
+    def has_dates(self) -> bool:
+        """Whether the values are days, moments or times of day."""
+        return any(isinstance(key, dt.date | dt.time) for key in self.keys)
+
     @cached_property
     def places(self) -> Floats:
         """Where each leaf that occurs lies on the line: its number, or its seconds; NaN for all others."""
@@ -55,11 +60,12 @@ class Quasi:
         return np.where(self.rows > 0, places, np.nan)
 
 
-def place_of(key: Decimal | dt.date) -> float:
-    """Return where a number or a moment lies on the line: its value, or its seconds."""
+def place_of(key: OnLine) -> float:
+    """Return where a number or a moment lies on the line: its value, or its seconds; those of a time from midnight."""
     if isinstance(key, Decimal):
         return float(key)
-    moment = key if isinstance(key, dt.datetime) else dt.datetime.combine(key, dt.time())
+    day = dt.datetime.combine(EPOCH, key) if isinstance(key, dt.time) else key
+    moment = day if isinstance(day, dt.datetime) else dt.datetime.combine(day, dt.time())
     return (moment - EPOCH).total_seconds()
 
 

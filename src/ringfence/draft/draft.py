@@ -225,6 +225,7 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
         unique=profile.unique,
         missing=profile.missing / profile.rows,
         hierarchy="" if found is None else found.words,
+        kind=_kind(profile),
     )
     if found is None:
         return Stated(column)
@@ -234,7 +235,18 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
             f"{share(profile.numbers)} of the values are numbers: put the others into data.missing_values, or mend"
             " them, and it could have intervals"
         )
-    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice))
+    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice), found.listed)
+
+
+def _kind(profile: Profile) -> str:
+    """Say what a column holds, in a word."""
+    if profile.holds.lstrip("!").startswith("array"):
+        return "lists"
+    if profile.days is not None or profile.kind == "day":
+        return "dates"
+    if profile.is_number:
+        return "numbers"
+    return {"truth": "yes or no", "other": "other"}.get(profile.kind, "text")
 
 
 def _diversity(sensitive: Sequence[Profile], owner: Owner | None) -> tuple[list[str], list[str]]:

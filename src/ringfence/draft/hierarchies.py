@@ -27,6 +27,7 @@ class Fit:
     """A hierarchy as a specification states it (a table of its keys, or none for "flat"), and in words.
 
     `formats` are those that dates are written in, and `order` is that of the values, where these have to be told.
+    Values that are `listed` are numbers that stand for something else: a range of them would say nothing.
     """
 
     hierarchy: Mapping[str, Any]
@@ -34,6 +35,7 @@ class Fit:
     order: str | Sequence[str] | None = None
     formats: Sequence[str] = ()
     advice: str = ""
+    listed: bool = False
 
 
 FLAT = Fit({}, "as it is or hidden")
@@ -47,8 +49,16 @@ ITEM_GROUPS = Fit(
 )
 
 
-def fit(column: Profile, nature: Nature, order: Sequence[str] = ()) -> Fit:  # noqa: PLR0911  one a kind of values
+def fit(column: Profile, nature: Nature, order: Sequence[str] = ()) -> Fit:
     """Return the hierarchy for a column of some nature; `order` is that of its values, where another column told it."""
+    found = _fit(column, nature, order)
+    bare = not found.hierarchy and found.order is None and not found.formats
+    return replace(found, listed=True) if bare and column.is_number else found
+
+
+def _fit(column: Profile, nature: Nature, order: Sequence[str]) -> Fit:  # noqa: PLR0911  one a kind of values
+    if column.kind == "clock":
+        return Fit({}, "from one time of day to another", formats=column.formats)
     if column.distinct <= 2 and column.kind != "day":
         return FLAT
     if column.days is not None:

@@ -29,8 +29,9 @@ SECTIONS: dict[Role, str] = {
 class ColumnDraft:
     """One column of a draft: its role and why, how identifying it is, and how it is made coarser.
 
-    `distinct` counts values, missing ones left out; `unique` is the share of rows that no other row shares its value
-    with; `missing` is the share of rows without a value. `hierarchy` is in words, empty for columns without any.
+    `kind` says what it holds: text, numbers, dates, yes or no, lists. `distinct` counts values, missing ones left out;
+    `unique` is the share of rows that no other row shares its value with; `missing` is the share of rows without a
+    value. `hierarchy` is in words, empty for columns without any.
     """
 
     name: str
@@ -40,6 +41,7 @@ class ColumnDraft:
     unique: float
     missing: float
     hierarchy: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Stated:
     order: str | Sequence[str] | None = None
     formats: Sequence[str] = ()
     advice: tuple[str, ...] = ()
+    listed: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +177,8 @@ def _representation(stated: Stated) -> Iterator[str]:
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
     elif stated.order is not None and not isinstance(stated.order, str):
         yield 'representation = "range"  # from one value to another in their order'
+    elif stated.listed:
+        yield 'representation = "set"  # numbers that stand for something: a range of them would say nothing'
 
 
 def _list(start: str, items: Sequence[str]) -> Iterator[str]:

@@ -22,10 +22,10 @@ from ringfence.draft.spellings import read_days, recognize
 from ringfence.errors import EngineError
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
-from ringfence.spec.tables import CodeSystem
+from ringfence.spec.tables import CLOCK, CodeSystem
 from ringfence.values.builders import text
 
-Kind: TypeAlias = Literal["text", "number", "day", "truth", "other"]
+Kind: TypeAlias = Literal["text", "number", "day", "clock", "truth", "other"]
 
 MOST_READ = 50_000
 """Of columns with more values than this, the values are not read for dates and codes."""
@@ -42,6 +42,9 @@ DAY = (
     r"^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-1][0-9]-[0-3][0-9]"
     r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?$"
 )
+UNPADDED = ("%H:%M", "%H:%M:%S")
+"""How times of day are written that have hours of one digit among them."""
+TIME_OF_DAY = r"^([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$"
 LOOKS = {
     "e-mail addresses": r"^[^@ ]+@[^@ ]+\.[^@ .]+$",
     "web addresses": r"^(https?://|www\.)",
@@ -209,6 +212,8 @@ def _kind(holds: Any) -> Kind:
         return "truth"
     if holds.is_numeric():
         return "number"
+    if holds.is_time():
+        return "clock"
     return "day" if holds.is_date() or holds.is_timestamp() else "other"
 
 
@@ -238,6 +243,9 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
             **_number_figures(as_number),
             "numbers": n.sum(where=is_number),
             "days": n.sum(where=as_day.notnull()),
+            "clocks": n.sum(where=value.re_search(TIME_OF_DAY)),
+            "padded": n.sum(where=value.re_search("^[0-9]{2}:")),
+            "seconds": n.sum(where=value.re_search(":.*:")),
             "first": as_day.min(),
             "last": as_day.max(),
             "shortest": value.length().min(),
@@ -294,6 +302,11 @@ def _tails(engine: Engine, rows: ibis.Table, name: str, present: int) -> tuple[f
     return float(found["low"]), float(found["high"])
 
 
+def _clock_rows(found: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many rows have times of day without seconds, and with them."""
+    return int(found["present"] - (found["seconds"] or 0)), int(found["seconds"] or 0)
+
+
 def _profile(
     engine: Engine,
     rows: ibis.Table,
@@ -314,10 +327,22 @@ def _profile(
     if kind == "text" and not is_day and (found_days := read_days(counts)):
         formats, days = found_days
         is_day = True
+    is_clock = kind == "text" and found["clocks"] == present > 0
+    if is_clock:
+        ways = [form for form, rows_so in zip(UNPADDED, _clock_rows(found), strict=True) if rows_so]
+        formats = (CLOCK,) if found["padded"] == present else tuple(ways)
     recognized = None if is_day else recognize(name, counts)
     return Profile(
         name=name,
-        kind="day" if is_day else "number" if tails is not None else "text" if kind == "number" else kind,
+        kind="day"
+        if is_day
+        else "clock"
+        if is_clock
+        else "number"
+        if tails is not None
+        else "text"
+        if kind == "number"
+        else kind,
         holds=str(rows.schema()[name]),
         rows=total,
         missing=total - present,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ringfence.draft.page import share
 from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile, Spread
-from ringfence.draft.words import BARE_WEIGHTS, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
+from ringfence.draft.words import BARE_WEIGHTS, OF_BODIES, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
 from ringfence.spec.tables import Role
 
 FEW_ROWS = 50
@@ -75,6 +75,8 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
         return _identifier(f"holds {column.look}")
     if column.kind == "day" or column.look == "dates":
         return Guess("quasi", "a date, which others may remember", "day", topic="day", rank=2)
+    if column.kind == "clock":
+        return Guess("quasi", "a time of day, which others may remember", "day", topic="day", rank=1)
     if column.contacts >= SOME_CONTACTS:
         return _identifier(f"telephone numbers or e-mail addresses stand in {share(column.contacts)} of the values")
     if _is_free_text(column):
@@ -143,7 +145,9 @@ def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  on
         case "weights":
             bare = {*words_of(column.name)} <= BARE_WEIGHTS  # then it may be a person's own
             heavy = spread is not None and spread.greatest > MOST_KILOGRAMS
-            return column.is_number and spread is not None and spread.least >= 0 and (heavy or not bare)
+            somebodys = bool({*words_of(column.name)} & OF_BODIES) or column.missing > 0  # a row without a weight?
+            fits = spread is not None and column.is_number and spread.least >= 0
+            return fits and (heavy or not bare) and not somebodys
         case "year":
             return spread is not None and spread.whole and spread.least >= 1000 and spread.greatest < 3000
         case "key":

@@ -159,6 +159,11 @@ MEANINGS = (
 
 BARE_WEIGHTS = {"weight", "weights", "gewicht", "gewichte", "poids", "peso"}
 """Names that say no more than that something weighs."""
+OF_BODIES = {
+    "kg", "kgs", "kilo", "kilos", "kilogram", "kilograms", "kilogramm", "g", "gram", "grams", "gramm", "lb", "lbs",
+    "pound", "pounds", "body", "birth", "korper", "geburt", "geburts", "corps", "naissance",
+}  # fmt: skip
+"""Words beside them that tell what does: somebody, and no survey."""
 
 KEYS, PEOPLE = (next(meaning.words for meaning in MEANINGS if meaning.key == key) for key in ("key", "person"))
 

@@ -59,7 +59,7 @@ def block_losses(name: str, census: Census) -> tuple[BlockLoss, ...]:
     loss = cell_loss(name)
     if loss is None and name != "hdm":
         return tuple(BlockLoss(quasi, 0.0, None, np.zeros(quasi.hierarchy.leaves)) for quasi in census.quasi)
-    weights = [quasi.weight if loss is None or loss.weighted else 1.0 for quasi in census.quasi]
+    weights = [quasi.weight if loss is None else loss.weight(quasi) for quasi in census.quasi]
     tallies = hdm_tallies(census) if loss is None else [np.zeros(quasi.hierarchy.leaves) for quasi in census.quasi]
     return tuple(
         BlockLoss(quasi, weight / sum(weights), loss, tally)

@@ -125,15 +125,53 @@ def total_information_loss(quasi: "Quasi", published: Covering) -> Floats:
     return quasi.hierarchy.heights[published.nodes] / quasi.hierarchy.height
 
 
+def use_loss(quasi: "Quasi", published: Covering) -> Floats:
+    """What a reader loses who takes the d values that a cell covers to be equally likely: 1 - 1/d; of numbers, width.
+
+    A row is a 1 at its own value and 0 at all others; 1/d at each of d is off by 1 - 1/d, the sum of squares. Unlike
+    GLM, it costs most to mix two values, and little to add further ones: what must be mixed is gathered in few cells.
+    """
+    if quasi.numeric:
+        return _width(quasi, published)
+    return 1.0 - 1.0 / np.maximum(1, published.covered)  # a block without values, which nobody publishes, loses none
+
+
+def given_weight(quasi: "Quasi") -> float:
+    """Return the weight that a specification gives an attribute."""
+    return quasi.weight
+
+
+def no_weight(quasi: "Quasi") -> float:  # noqa: ARG001
+    """Return the same weight for every attribute."""
+    return 1.0
+
+
+LEAST_SPREAD = 0.01
+"""What counts as the spread of an attribute whose rows nearly all have one value."""
+
+
+def use_weight(quasi: "Quasi") -> float:
+    """Return what a loss of use counts: of numbers the weight given, else that over the root of the attribute's spread.
+
+    The spread is 1 - Σ p², p the shares of its values: the chance that two rows differ. Its root is about how far a row
+    is from the average one; an error counts in such units. That it is the root, and not the spread, was found by trying
+    on one table (`benchmarks/use.py` has others).
+    """
+    if quasi.numeric or quasi.occurring == 1:
+        return quasi.weight
+    shares = quasi.rows / quasi.rows.sum()
+    return float(quasi.weight / np.sqrt(max(LEAST_SPREAD, 1.0 - float(shares @ shares))))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CellLoss(MetricTraits):
-    """A metric that is the mean over cells: what a cell loses, 0 to 1, and whether the weights of attributes count.
+    """A metric that is the mean over cells: what a cell loses, 0 to 1, and how much that counts in each attribute.
 
     The loss must never fall from a recoding to a coarser one: the bounds of searches rest on that.
     """
 
     of: "Callable[[Quasi, Covering], Floats]"
-    weighted: bool = True
+    weight: "Callable[[Quasi], float]" = given_weight
     additive: bool = True
     every_k: bool = True
 
@@ -198,7 +236,7 @@ declare(
         line="global certainty penalty: as glm, over the values that occur in the data, without attribute weights",
         meaning="Global certainty penalty: as glm, over the values that occur in the data.",
         of=global_certainty_penalty,
-        weighted=False,
+        weight=no_weight,
     ),
     CellLoss(
         name="ntil",
@@ -206,7 +244,16 @@ declare(
         meaning="Total information loss: how high in its hierarchy a published cell stands. 0: the value itself, 1:"
         " the top.",
         of=total_information_loss,
-        weighted=False,
+        weight=no_weight,
+    ),
+    CellLoss(
+        name="use",
+        line="loss of use: how far off a reader is who takes the values under a label to be equally likely",
+        meaning="Loss of use: how far off a reader is who takes all values under a label to be equally likely: 1 - 1/d"
+        " where d values are covered, the width of numbers and dates; attributes with little variety count more.",
+        of=use_loss,
+        compared=True,
+        weight=use_weight,
     ),
     MetricTraits(
         name="ce",

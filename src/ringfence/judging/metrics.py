@@ -252,7 +252,7 @@ def metric(name: str, spec: Spec, census: Census, roller: Roller, least: int) ->
     loss = cell_loss(name)
     if loss is None:
         return OF_CLASSES[name](spec, census, roller, min(least, census.rows))
-    weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
+    weights = [loss.weight(quasi) for quasi in census.quasi]
     return CellMetric(census, roller, loss.of, weights, scale=1 / census.rows)
 
 
@@ -290,7 +290,7 @@ def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Sho
     classes = np.bincount(home.reshape(-1), sizes, minlength=len(alike)).astype(np.int64)
     values = {name: of_groups(spec, census, classes, lost) for name, of_groups in OF_GROUPS.items()}
     for name, loss in cell_metrics().items():
-        weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
+        weights = [loss.weight(quasi) for quasi in census.quasi]
         total = float(lost)
         for quasi, part, weight in zip(census.quasi, shown, weights, strict=True):
             total += weight / sum(weights) * float(sizes @ loss.of(quasi, part.covers)[part.value])
@@ -303,7 +303,7 @@ def cell_losses(name: str, census: Census) -> tuple[Loss, ...]:
     loss = cell_loss(name)
     if name != "hdm" and loss is None:
         return ()
-    weights = [quasi.weight if loss is None or loss.weighted else 1.0 for quasi in census.quasi]
+    weights = [quasi.weight if loss is None else loss.weight(quasi) for quasi in census.quasi]
     of, full = _confusion if loss is None else loss.of, full_loss(name, census)
 
     def scaled(share: float) -> Loss:

@@ -131,7 +131,7 @@ def _ways(spec: Spec, method: MethodTraits) -> Iterator[Candidate]:
     seen: set[tuple[str, ...]] = set()
     for metric in loss or [""]:
         parts = {**given, "metric": metric or None}
-        named = method.name if len(loss) < 2 else f"{method.name}-{metric}"
+        named = method.name if metric in ("", *loss[:1]) else f"{method.name}-{metric}"
         for shown in _shows(spec, method):
             asked = _asking(_showing(spec, shown), method, parts)
             looks = (metric, *map(asked.shown_as, asked.of_role("quasi")))

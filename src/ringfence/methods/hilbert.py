@@ -27,7 +27,7 @@ HILBERT = Method(
     promises=("k", "l", "p", "m"),
     options=(*WHATEVER, "metric", "representation", "labels"),
     counts_people=True,
-    losses=("glm", "gcp"),
+    losses=("glm", "gcp", "use"),
     check_run=check_grouping,
     decides=_decide,
 )

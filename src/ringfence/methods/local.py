@@ -30,7 +30,7 @@ LOCAL = Method(
     promises=("k", "l", "p", "m"),
     options=(*WHATEVER, "metric", "representation", "labels", "effort", "seed"),
     counts_people=True,
-    losses=("glm", "gcp"),
+    losses=("glm", "gcp", "use"),
     check_run=check_grouping,
     decides=_decide,
 )

@@ -21,7 +21,7 @@ from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, others
 from ringfence.rows.sources import WHOSE
 from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
-from ringfence.values.builders import label
+from ringfence.values.builders import OnLine, label
 from ringfence.values.hierarchy import MISSING
 from ringfence.values.recoding import Recoding, by_labels
 
@@ -207,7 +207,7 @@ def typed_leaves(quasi: Quasi) -> pa.Array:
     return quasi.raw.take(pa.array(position, mask=position < 0))
 
 
-def _numbers(keys: Sequence[Decimal | dt.date | None]) -> pa.Array | None:
+def _numbers(keys: Sequence[OnLine | None]) -> pa.Array | None:
     """Return numbers that came as text in a type of their own, so that their spellings become one; None without any.
 
     Numbers with more digits than a type holds stay text.

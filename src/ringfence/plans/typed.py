@@ -27,9 +27,10 @@ LOW, HIGH = "low", "high"
 _ITEM = re.compile(r'"(?:[^"\\]|\\.)*"|[^,"\[\]{}()\\]+')
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,9})?)?", re.ASCII)
+_TIME = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
 _PART = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)|-Q(?P<quarter>[1-4])|(?<=0)(?P<decade>s))?", re.ASCII)
 
-Value = Decimal | dt.datetime | str
+Value = Decimal | dt.datetime | dt.time | str
 """A number, a moment (a day as its midnight), or text."""
 
 
@@ -106,7 +107,7 @@ def _read(label: str | None, value: Callable[[str], Value | None]) -> _Reading:
     members = None if with_missing else _items(label, "{", "}")
     if members is not None:
         values = tuple(None if item is None else value(item) for item in members)
-        least = [each for each in values if isinstance(each, Decimal | dt.datetime)]
+        least: list[Any] = [each for each in values if isinstance(each, Decimal | dt.datetime | dt.time)]
         if len(least) < len(values):
             return _Reading(values, kind="set")
         return _Reading(values, min(least), max(least), "set")
@@ -158,6 +159,8 @@ def _items(label: str, opening: str, closing: str) -> list[str | None] | None:
 def _value_of(attribute: Attribute) -> Callable[[str], Value | None]:
     if attribute.numeric:
         return _number
+    if attribute.clocks:
+        return _clock
     return _moment if attribute.dates else str
 
 
@@ -167,6 +170,10 @@ def _number(word: str) -> Decimal | None:
 
 def _moment(word: str) -> dt.datetime | None:
     return dt.datetime.fromisoformat(word) if _MOMENT.fullmatch(word) else None
+
+
+def _clock(word: str) -> dt.time | None:
+    return dt.time.fromisoformat(word) if _TIME.fullmatch(word) else None
 
 
 def _calendar_part(word: str) -> tuple[dt.datetime, dt.datetime] | None:
@@ -197,6 +204,8 @@ def _type_of(values: Sequence[Value]) -> tuple[pa.DataType, Callable[[Any], Any]
     if values and isinstance(values[0], dt.datetime):
         whole = all(isinstance(value, dt.datetime) and value.time() == dt.time() for value in values)
         return pa.date32() if whole else pa.timestamp("us"), lambda value: value
+    if values and isinstance(values[0], dt.time):
+        return pa.time64("us"), lambda value: value
     if not values or not isinstance(values[0], Decimal):
         return pa.string(), lambda value: value
     numbers = [value for value in values if isinstance(value, Decimal)]

@@ -185,7 +185,7 @@ class Comparison:
         return tried.made.decision.metrics.get("ncp", 0.0) if use is None else self._off(use)
 
     def _off(self, use: "Yardsticks") -> float:
-        return use.off(purpose=self.spec.purpose.counts is not None)
+        return use.off(self.spec.purpose)
 
     @property
     def best(self) -> Tried:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import ibis
-import pyarrow as pa
 
 from ringfence.audit.trace.rows import Origin
 from ringfence.audit.verdict import Verdict
@@ -17,6 +17,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.sources import WHICH
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
+from ringfence.yardsticks.measure import Measured, measured
 
 
 class AuditFailed(RingfenceError):
@@ -30,7 +31,8 @@ class Job:
     `census` has also counted what no model looks at, for the evidence in a report; `baskets` are those of the rows that
     are published. `origin` is what a run knows of where its rows come from. `original` is for releases that cannot be
     audited without it, and for `attacks` to be carried out; `traced` are rows with whose they are, where k counts
-    people. `force` lets a release pass that its audit refuses.
+    people. `force` lets a release pass that its audit refuses. `use` is what users are off by,
+    where that was measured before.
     """
 
     engine: Engine
@@ -44,6 +46,7 @@ class Job:
     attacks: Sequence[str] = ()
     diary: Diary = field(default_factory=Diary)
     force: bool = False
+    use: Measured | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -69,6 +72,12 @@ class Job:
         metrics = self.decision.metrics
         return int((0 if self.decision.plan.masked else metrics["suppressed"]) + metrics.get("unknown", 0))
 
+    def measured(self, rows: ibis.Table, values: ibis.Table | None = None) -> Measured | None:
+        """Return what users of published rows are off by; None where that is not known, or they have no labels."""
+        if self.origin is None or self.origin.labels is not None:
+            return self.use
+        return measured(self.engine, rows, self.origin.original, self.spec, self.origin, values)
+
     def passed(self, verdict: Verdict) -> Verdict:
         """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""
         metrics = self.decision.metrics
@@ -85,8 +94,8 @@ class Job:
             )
         return verdict
 
-    def people(self) -> pa.Table | None:
+    def people(self) -> Any:
         """Return the rows of the release with whose they are, where k counts people."""
         if self.origin is None or self.origin.marked is None or self.spec.data.entity is None:
             return None
-        return self.engine.fetch(self.origin.marked.drop(WHICH))
+        return self.engine.handed_out(self.origin.marked.drop(WHICH), None)

@@ -188,7 +188,7 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
 
 def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
     """Return a specification that says of every label of a plan what it holds, by the values that the plan knows."""
-    from ringfence.spec.tables import ISO, PathsHierarchy
+    from ringfence.spec.tables import CLOCK, ISO, PathsHierarchy
 
     attributes = dict(spec.attributes)
     for name, column in plan.columns.items():
@@ -197,7 +197,8 @@ def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
         ]
         paths = [[leaf, *([label] if label not in (leaf, "*") else []), "*"] for leaf, label in known]
         if paths:
-            format_of = ISO if attributes[name].dates else None  # of the plan's leaves, whatever the source's was
+            written = CLOCK if attributes[name].clocks else ISO  # the plan's leaves, whatever the source was
+            format_of = written if attributes[name].dates else None
             update = {"hierarchy": PathsHierarchy(paths=paths), "boundary": None, "format": format_of}
             attributes[name] = attributes[name].model_copy(update=update)
     return spec.model_copy(update={"attributes": attributes})

@@ -66,7 +66,7 @@ def publish(
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:
-            _write_report(job, version.private, verdict, plots)
+            _write_report(job, release, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
     if target is not None:
@@ -121,13 +121,17 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
-def _write_report(job: Job, folder: Path, verdict: Verdict, plots: bool) -> None:
+def _write_report(job: Job, release: Path, folder: Path, verdict: Verdict, plots: bool) -> None:
     """Write the page for the people who answer for the release, and its charts if they are wanted."""
     from ringfence.report.build import build_report
 
     job.diary("report", "making the report")
+    data, use = as_released(job.spec.data), None
+    if job.spec.of_role("quasi"):
+        second = job.engine.open(beside(release), data, as_it_stands=True) if job.spec.has_buckets else None
+        use = job.measured(job.engine.open(release, data, as_it_stands=True), second)
     page = build_report(
-        job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets
+        job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets, use=use
     )
     page.save(folder / "report.html")
     if plots:

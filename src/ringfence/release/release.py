@@ -5,6 +5,7 @@ Heavy libraries are imported inside the methods, so that importing `ringfence` i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,6 @@ from ringfence.errors import SpecError, listed
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ringfence.audit.verdict import Verdict
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.search.groups.boundaries import Explanation
     from ringfence.search.progress import SearchResult
+    from ringfence.yardsticks.measure import Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,36 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
-    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
-    attacks were asked for."""
-    traced: "pa.Table | None" = field(default=None, repr=False)
+    """What it was made from: a path, an Arrow table or a DataFrame of Spark. Only kept where a release cannot be
+    audited without it, or attacks were asked for."""
+    traced: Any = field(default=None, repr=False)
     """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
     attacks: tuple[str, ...] = field(default=(), repr=False)
     """The attacks that were asked for; `audit.attacks.carry_out` has what they achieve."""
+
+    made_from: Any = field(default=None, repr=False)
+    """What it was made from, for what its users are off by to be measured; None where a plan was applied."""
+    measured: "Measured | None" = field(default=None, repr=False)
+    """What its users are off by, where that was measured when it was made: models need to know which row was which."""
+
+    @cached_property
+    def use(self) -> "Measured | None":
+        """What users of the release are off by, read from its table alone (docs/how-it-works.md, yardsticks)."""
+        from ringfence.rows.dates import open_again
+        from ringfence.rows.engines import engine_for
+        from ringfence.yardsticks.measure import measured
+
+        if self.measured is not None or self.made_from is None:
+            return self.measured
+        with engine_for(self.spec.data, self.made_from) as engine:
+            original = open_again(engine, self.made_from, self.spec)
+            rows = engine.open(self.table, self.spec.data, as_it_stands=True)
+            values = None
+            if self.sensitive is not None:
+                values = engine.open(self.sensitive, self.spec.data, as_it_stands=True)
+            return measured(engine, rows, original, self.spec, values=values)
 
     @property
     def plan(self) -> "Plan":
@@ -78,22 +100,29 @@ class Release:
         from ringfence.report.build import build_report
 
         return build_report(
-            self.census, self.decision, self.audit, self.spec, incomplete=self.incomplete, baskets=self.baskets
+            self.census,
+            self.decision,
+            self.audit,
+            self.spec,
+            incomplete=self.incomplete,
+            baskets=self.baskets,
+            use=self.use,
         )
 
-    def typed(self) -> "pa.Table":
+    def typed(self) -> Any:
         """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
 
-        Made from the published labels alone: see `typed.typed_columns`. Other columns stay as they are. The rows may be
+        As an Arrow table, or of a DataFrame of Spark as such a one. Made from the published labels alone: see
+        `typed.typed_columns`. Other columns stay as they are. The rows may be
         in another order than in `table`.
         """
         from ringfence.plans.typed import typed_rows
         from ringfence.rows.engines import engine_for
 
-        with engine_for(self.spec.data) as engine:
+        with engine_for(self.spec.data, self.table) as engine:
             rows = engine.open(self.table, self.spec.data, as_it_stands=True)
             typed = typed_rows(engine, rows, self.spec)
-            return engine.fetch(rows if typed is None else typed)
+            return engine.handed_out(rows if typed is None else typed, None)
 
     def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
@@ -131,14 +160,14 @@ class Release:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with (
             new_version(Path(folder)) as version,
-            engine_for(self.spec.data, self.original, scratch=version.scratch) as engine,
+            engine_for(self.spec.data, self.table, self.original, scratch=version.scratch) as engine,
         ):
 
             def opened(table: Any) -> Any:
                 return None if table is None else engine.open(table, self.spec.data, as_it_stands=True)
 
             path, _ = publish(
-                self.job(engine),
+                self.job(engine, report=report or plots),
                 opened(self.table),
                 version,
                 file_format=file_format,
@@ -148,7 +177,7 @@ class Release:
             )
         return Path(path)
 
-    def job(self, engine: "Engine") -> "Job":
+    def job(self, engine: "Engine", *, report: bool = False) -> "Job":
         """Return the job of publishing it once more: its rows have been proven, and need only be the same."""
         from ringfence.release.diary import Diary
         from ringfence.release.job import Job
@@ -161,9 +190,10 @@ class Release:
             self.census,
             self.baskets,
             original=None if self.original is None else open_again(engine, self.original, self.spec),
-            traced=None if self.traced is None else engine.hold(self.traced),
+            traced=None if self.traced is None else engine.open(self.traced, self.spec.data, as_it_stands=True),
             attacks=self.attacks,
             diary=Diary(lines=self.log),
+            use=self.use if report else None,
         )
 
     def _plans(self) -> "list[Plan]":

@@ -15,8 +15,10 @@ from ringfence.report.items import basket_section, item_page
 from ringfence.report.page import row_page
 from ringfence.report.style import Chart, as_png, as_svg
 from ringfence.report.subject import Section, Subject
+from ringfence.report.use import use_section
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
+from ringfence.yardsticks.measure import Measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,16 +48,19 @@ def build_report(
     *,
     incomplete: int,
     baskets: Baskets | None = None,
+    use: Measured | None = None,
 ) -> Report:
     """Return the report of a release: what was asked and done, what it costs, and what the audit says.
 
-    Every number is computed from the census, the plan and the verdict; rows are not looked at. The same inputs always
-    give the same page. `census` should have counted every sensitive attribute, also those that no model looks at: what
-    it lacks is missing in the evidence. `incomplete` is how many rows were left out because they miss a value.
-    `baskets` are those of the rows that are published, if they have any.
+    All numbers but those of use are computed from the census, the plan and the verdict; rows are not looked at. The
+    same inputs always give the same page. `census` should have counted every sensitive attribute, also those that no
+    model looks at: what it lacks is missing in the evidence. `incomplete` is how many rows were left out because they
+    miss a value. `baskets` are those of the rows that are published, if they have any; `use` is what their users are
+    off by.
     """
     attacks = attack_section(verdict)
-    subject = Subject(census, decision, verdict, spec, incomplete, baskets, attacks)
+    told = None if use is None else use_section(use, spec)
+    subject = Subject(census, decision, verdict, spec, incomplete, baskets, attacks, told)
     page = PAGES.get(decision.plan.kind, _rows)(subject)
     return Report(str(page.html), {**page.charts, **({} if attacks is None else attacks.charts)})
 

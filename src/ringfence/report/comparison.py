@@ -119,21 +119,24 @@ class ComparisonPage:
 
     def _columns(self) -> list[str]:
         shown = [key for key in SHOWN if any(row.get(key) is not None for row in self.made)]
+        models = [key for key in self.made[0] if key.startswith(("AUC of ", "R2 of "))]
+        place = shown.index("suppressed")
+        shown[place:place] = models
         return [key for key in shown if key != "counts" or self.spec.purpose.counts]
 
     def text(self) -> str:
         """Return the table and the advice, for a terminal."""
         columns = self._columns()
-        grid = [["", "candidate", *(SHOWN[key][0] for key in columns), "proven"]]
-        for row in self.made:
+        grid = [["", "", "candidate", *(_head(key)[0] for key in columns), "proven"]]
+        for place, row in enumerate(self.made, 1):
             mark = "→" if row["name"] == self.best else "≠" if not row["as_asked"] else ""
-            grid.append([mark, row["name"], *(_cell(key, row.get(key)) for key in columns), _proven(row)])
+            grid.append([mark, str(place), row["name"], *(_cell(key, row.get(key)) for key in columns), _proven(row)])
         if self.naive is not None:
-            grid.append(["", "(naive)", *(_cell(key, self.naive.get(key)) for key in columns), ""])
+            grid.append(["", "", "(naive)", *(_cell(key, self.naive.get(key)) for key in columns), ""])
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [
             "  ".join(
-                cell.ljust(w) if at < 2 else cell.rjust(w)
+                cell.ljust(w) if at < 3 else cell.rjust(w)
                 for at, (cell, w) in enumerate(zip(line, widths, strict=True))
             )
             for line in grid
@@ -153,10 +156,10 @@ class ComparisonPage:
             {
                 "risk": row["risk_mean"],
                 "off": row["off"],
-                "name": row["name"],
+                "name": str(place),
                 "kind": "advised" if row["name"] == self.best else "as asked" if row["as_asked"] else "another promise",
             }
-            for row in self.made
+            for place, row in enumerate(self.made, 1)
             if row.get("risk_mean") is not None and row["off"] > 0
         ]
         x = alt.X(
@@ -197,7 +200,7 @@ class ComparisonPage:
             source=shown_name(self.spec.data.source) if self.spec.data.source else None,
             page=self,
             purpose=self.spec.purpose,
-            columns=[SHOWN[key] for key in columns],
+            columns=[_head(key) for key in columns],
             lines=[(row, [_cell(key, row.get(key)) for key in columns], _proven(row)) for row in self.made],
             naive=None if self.naive is None else [_cell(key, self.naive.get(key)) for key in columns],
             picture=inline(self.chart, self.title),
@@ -211,7 +214,7 @@ class ComparisonPage:
         return "".join(
             [
                 paragraph(self.title, strong=True),
-                table(["candidate", *(SHOWN[key][0] for key in columns), "proven"], rows),
+                table(["candidate", *(_head(key)[0] for key in columns), "proven"], rows),
                 *map(paragraph, self.advice),
             ]
         )
@@ -224,7 +227,13 @@ def _cell(key: str, value: Any) -> str:
         return f"{value:.1f}"
     if key == "suppressed":
         return f"{value:,}"
-    return f"{value:.4f}" if key == "glm" else percent(value)
+    return f"{value:.4f}" if key == "glm" else f"{value:.3f}" if key not in SHOWN else percent(value)
+
+
+def _head(key: str) -> tuple[str, str]:
+    """Return what a column is called, and what it means."""
+    told = "how well a linear model that is trained on the release tells it, on rows of the original that were held out"
+    return SHOWN.get(key, (key, told))
 
 
 def _proven(row: Row) -> str:

@@ -80,6 +80,10 @@ def attribute_losses(released: Published) -> dict[str, float]:
     }
 
 
+SPANS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Where bins of what cells on a line cover end, as shares of the whole."""
+
+
 @dataclass(frozen=True)
 class WidthBin:
     """Cells that stand for `low` to `high` values of the data, and the share of all rows that has them."""
@@ -100,6 +104,33 @@ def width_bins(released: Published, attribute: int) -> list[WidthBin]:
         WidthBin(low, high, share)
         for low, high, share in zip(lows, highs, (rows / released.rows).tolist(), strict=True)
     ]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """How far the published cells of an attribute on a line reach, in its own measure: seconds, where it is of dates.
+
+    `half` and `most` are what half of the rows and nine in ten do not exceed, `whole` is what all values span. `shares`
+    are those of rows by how much of the whole their cell covers: nothing, then up to each of `SPANS`.
+    """
+
+    half: float
+    most: float
+    whole: float
+    shares: tuple[float, ...]
+
+
+def spans(released: Published, attribute: int) -> Spans:
+    """Return how far the published cells of an attribute on a line reach."""
+    quasi, shown = released.census.quasi[attribute], released.shown[attribute]
+    reach, whole = shown.covers.spread(quasi.places), float(np.nanmax(quasi.places) - np.nanmin(quasi.places))
+    order = np.argsort(reach[shown.value], kind="stable")
+    upto = np.cumsum(released.weights[order]) / released.rows
+    half, most = (float(reach[shown.value][order][np.searchsorted(upto, q - 1e-9)]) for q in (0.5, 0.9))
+    ends = [-1.0, 0.0, *(whole * share * (1 + 1e-9) for share in SPANS)]
+    kinds = np.searchsorted(ends, reach[shown.value], side="left") - 1
+    shares = np.bincount(kinds, released.weights, minlength=len(SPANS) + 1) / released.rows
+    return Spans(half, most, whole, tuple(shares.tolist()))
 
 
 # Marginals

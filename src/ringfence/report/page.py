@@ -80,6 +80,10 @@ def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
         if column.label_of_leaf is not None:
             title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(column.labels_used(quasi), 'label')}"
             drawn.add(name, title, pictures.recoding(quasi, column.label_of_leaf, title))
+        elif quasi.numeric:
+            reach = evidence.spans(released, place - 1)
+            title = f"{quasi.name}: {_reach(reach, dates=quasi.has_dates)}"
+            drawn.add(name, title, plots.spans(reach, title))
         else:
             bins = evidence.width_bins(released, place - 1)
             title = f"{quasi.name}: {_widths(bins)}"
@@ -108,6 +112,15 @@ def _widths(bins: Sequence[evidence.WidthBin]) -> str:
     most = bins[int(np.searchsorted(shares, 0.9 - 1e-9))].high
     rest = f", nine in ten stand for up to {most:,} of {bins[-1].high:,}" if most > 1 else ""
     return f"{percent(bins[0].share)} of the cells show one value{rest}"
+
+
+def _reach(reach: evidence.Spans, *, dates: bool) -> str:
+    """Say how far the published cells of an attribute on a line reach."""
+    half, most, whole = map(words.duration if dates else number, (reach.half, reach.most, reach.whole))
+    if reach.most == 0:
+        return f"nine in ten cells show one value; all values span {whole}"
+    shown = "show one value" if reach.half == 0 else f"span {half} or less"
+    return f"half of the cells {shown}, nine in ten span {most} or less, of {whole}"
 
 
 def _file_name(kind: str, place: int, name: str) -> str:
@@ -185,6 +198,7 @@ def every_page(subject: Subject) -> dict[str, Any]:
         "source": shown_name(spec.data.source) if spec.data.source else None,
         "verdict": subject.verdict,
         "attacks": None if attacks is None else attacks.html,
+        "use": subject.use,
         "spec": spec,
         "method": spec.method.traits.line,
         "attributes": columns_table(spec),

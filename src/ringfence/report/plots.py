@@ -1,6 +1,5 @@
 """The charts of the evidence: class sizes, losses, marginals, associations, errors of queries."""
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,8 +10,8 @@ import altair as alt
 import numpy as np
 
 from ringfence.arrays import Floats, Longs
-from ringfence.census.census import Quasi
-from ringfence.report.evidence import Association, Marginal, SizeBin, WidthBin
+from ringfence.census.census import Quasi, place_of
+from ringfence.report.evidence import SPANS, Association, Marginal, SizeBin, Spans, WidthBin
 from ringfence.report.style import (
     ACCENT,
     FAINT,
@@ -32,6 +31,7 @@ from ringfence.report.style import (
     shown,
 )
 from ringfence.report.words import percent
+from ringfence.values.builders import OnLine
 
 SHOWN_PAIRS = 14
 SHOWN_VALUES, MOST_NAMED = 16, 60
@@ -44,7 +44,6 @@ THINNEST = 200
 NARROW = 34  # pixels that a label needs
 ERROR_EDGES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0, np.inf)
 ERROR_NAMES = ("up to 5 %", "5 to 10 %", "10 to 20 %", "20 to 50 %", "50 to 100 %", "over 100 %")
-EPOCH = dt.datetime(1970, 1, 1)
 
 
 # Class sizes
@@ -128,6 +127,17 @@ def widths(bins: Sequence[WidthBin], title: str) -> Chart:
     return finish(bars(rows, top, "share of the rows, by how many values their cell stands for"), title)
 
 
+def spans(reach: Spans, title: str) -> Chart:
+    """Draw what share of the rows shows cells that cover how much of the line."""
+    names = ["one value", *(f"up to {percent(share)}" for share in SPANS[:-1]), f"over {percent(SPANS[-2])}"]
+    rows = [
+        {"name": name, "place": place, "share": share, "label": percent(share)}
+        for place, (name, share) in enumerate(zip(names, reach.shares, strict=True))
+    ]
+    axis = "share of the rows, by what share of the line their cell covers"
+    return finish(bars(rows, max(reach.shares), axis), title)
+
+
 def _values(part: WidthBin) -> str:
     if part.low == part.high:
         return "one value" if part.low == 1 else f"{part.low:,} values"
@@ -187,12 +197,11 @@ class StepLine:
     columns: list[list[float]]
 
 
-def position(key: Decimal | dt.date | None) -> float:
+def position(key: OnLine | None) -> float:
     """Return where a number, a day or a moment stands on a line; times in milliseconds, as Vega counts them."""
-    if not isinstance(key, dt.date):
+    if key is None or isinstance(key, Decimal):
         return float(key or 0)
-    moment = key if isinstance(key, dt.datetime) else dt.datetime.combine(key, dt.time())
-    return (moment - EPOCH).total_seconds() * 1000
+    return place_of(key) * 1000
 
 
 def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> StepLine:
@@ -210,7 +219,7 @@ def on_line(quasi: Quasi, placed: Sequence[int], *columns: Floats | Longs) -> St
 
 def along(quasi: Quasi, field: str, **options: Any) -> Any:
     """Return the channel that puts a field of numbers or days on the line; options of its axis or scale go with it."""
-    dates = any(isinstance(key, dt.date) for key in quasi.keys)
+    dates = quasi.has_dates
     kind = "T" if dates else "Q"
     if field == "high":
         return alt.X2(f"high:{kind}")

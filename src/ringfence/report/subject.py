@@ -26,7 +26,8 @@ class Subject:
     """A release, as a report tells of it.
 
     `census` counted the rows, `incomplete` more were left out because they miss a value. `baskets` are those of the
-    rows that are published, if they have any; `attacks` is the section about attacks that were carried out.
+    rows that are published, if they have any; `attacks` is the section about attacks that were carried out,
+    `use` that about what users of the release are off by.
     """
 
     census: Census
@@ -36,3 +37,4 @@ class Subject:
     incomplete: int
     baskets: Baskets | None = None
     attacks: Section | None = None
+    use: Markup | None = None

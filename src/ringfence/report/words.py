@@ -52,6 +52,19 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or float(value).is_integer() else f"{value:.4g}"
 
 
+def duration(seconds: float) -> str:
+    """Return a stretch of time in the largest unit that it has two of.
+
+    >>> [duration(86_400 * days) for days in (0.01, 1, 12, 400, 4000)]
+    ['14 minutes', '24 hours', '12 days', '13 months', '11 years']
+    """
+    units = {"year": 31_556_952, "month": 2_629_746, "day": 86_400, "hour": 3600, "minute": 60}
+    for unit, length in units.items():
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.0f} {unit}s"
+    return f"{seconds:,.4g} second{'s' * (seconds != 1)}"
+
+
 def percent(share: float) -> str:
     """Return a share as a reader can compare it: never 0 for something, nor 100 for almost everything.
 

@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails
 from ringfence.declared import BUCKETS, GROUPS, RECODES, Representation, Scheme
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.spec.tables import (
+    CLOCK,
     ISO,
     Attribute,
     Bound,
@@ -251,8 +252,8 @@ class Spec(SpecTable):
         """The formats of text that is dates, by attribute."""
         return {name: attribute.formats for name, attribute in self.attributes.items() if attribute.formats}
 
-    def with_dates(self, columns: Iterable[str]) -> Self:
-        """Return the same specification, which says of these columns that they hold dates.
+    def with_dates(self, columns: Iterable[str], form: str = ISO) -> Self:
+        """Return the same specification, which says of these columns that they hold dates, or times of day by `form`.
 
         A table says so by their type. Attributes that are to be numbers, or whose order is listed, stay what they are.
         """
@@ -262,10 +263,22 @@ class Spec(SpecTable):
             if name in self.of_role("quasi", "sensitive")
             and not self.attributes[name].dates
             and not isinstance(self.attributes[name].hierarchy, IntervalHierarchy)
+            and not (form == CLOCK and isinstance(self.attributes[name].hierarchy, DateHierarchy))
             and not isinstance(self.attributes[name].order, list)
         ]
-        dated = {name: self.attributes[name].model_copy(update={"format": ISO}) for name in found}
+        dated = {name: self.attributes[name].model_copy(update={"format": form}) for name in found}
         return self.model_copy(update={"attributes": {**self.attributes, **dated}}) if dated else self
+
+    @property
+    def perhaps_numbers(self) -> list[str]:
+        """The quasi-identifiers that are numbers if all their values are."""
+        texts = [name for name, kind in self.data.types.items() if kind == "text"]
+        return [name for name in self.of_role("quasi") if self.attributes[name].perhaps_numbers and name not in texts]
+
+    def with_numbers(self, columns: Iterable[str]) -> Self:
+        """Return the same specification, which says of these columns that they hold numbers."""
+        numbers = {name: self.attributes[name].model_copy(update={"order": "numeric"}) for name in columns}
+        return self.model_copy(update={"attributes": {**self.attributes, **numbers}}) if numbers else self
 
     def of_role(self, *roles: Role) -> list[str]:
         """Return the attributes of these roles in the order of the specification."""

@@ -29,6 +29,8 @@ CodeSystem: TypeAlias = Literal["icd10", "atc", "nuts", "isco", "countries", "ip
 
 ISO = "iso"
 """How dates are written that need no other format: 2024-03-31, with or without a time of day."""
+CLOCK = "clock"
+"""How times of day are written that need no other format: 08:15, or 08:15:00."""
 
 
 EXACT = Context(prec=400)
@@ -123,7 +125,16 @@ def _are_tables(value: Any) -> bool:
 _DIRECTIVE = re.compile(r"%(.?)")
 _DATE_LETTERS = "YymbBdjHIpMSfz%"
 """What may stand behind a % in a format of dates, as Python's strptime reads it."""
-_FORMATS = "'iso' for 2024-03-31, with or without a time of day, a format such as '%d.%m.%Y', or a list, each once"
+_FORMATS = (
+    "'iso' for 2024-03-31, with or without a time of day, 'clock' for a time of day alone, as 08:15 or 08:15:00, a"
+    " format such as '%d.%m.%Y' or '%H.%M', or a list, each once"
+)
+
+
+def tells_clock(form: str) -> bool:
+    """Whether a format is of times of day, and of no day."""
+    used = {*_DIRECTIVE.findall(form)} - {"%"}
+    return form == CLOCK or (("H" in used or {"I", "p"} <= used) and used <= {*"HIpMSf"})
 
 
 def _check_formats(value: Any) -> Any:
@@ -141,12 +152,16 @@ def _check_formats(value: Any) -> Any:
                 {"strange": listed(strange), "known": known},
             )
         tells_day = "j" in used or ("d" in used and {*used} & {*"mbB"})
-        if each != ISO and not ({*used} & {*"Yy"} and tells_day):
+        if each != ISO and not tells_clock(each) and not ({*used} & {*"Yy"} and tells_day):
             raise PydanticCustomError(
                 "format",
-                "{each} does not name year, month and day; allowed: {allowed}",
+                "{each} names neither year, month and day nor a time of day; allowed: {allowed}",
                 {"each": repr(each), "allowed": _FORMATS},
             )
+    if isinstance(value, list) and len({*map(tells_clock, value)}) > 1:
+        raise PydanticCustomError(
+            "format", "{value} are formats of days and of times of day; a column holds either", {"value": repr(value)}
+        )
     return value
 
 
@@ -204,20 +219,28 @@ class Data(SpecTable):
 class Output(SpecTable):
     """Where a release goes, if not into the files of a folder."""
 
-    to: Annotated[str, Field(pattern=r"^postgres(ql)?://")] | None = None
+    to: Annotated[str, Field(pattern=r"^(postgres(ql)?|spark)://")] | None = None
     table: Name | None = None
+    partition_by: list[Name] = []
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> Self:
-        if (self.to is None) != (self.table is None):
+    def _keys_go_together(self) -> Self:
+        spark = self.to is not None and self.to.startswith("spark://")
+        if spark and bool(urlsplit(self.to or "").path.strip("/")) == (self.table is not None):
+            raise PydanticCustomError(
+                "output", "name one: a folder in to, as in spark:///data/released, or a table, with to = 'spark://'"
+            )
+        if not spark and (self.to is None) != (self.table is None):
             what = "to" if self.to is None else "table"
             raise PydanticCustomError("output", "to and table go together; {what} is not there", {"what": what})
+        if self.partition_by and not spark:
+            raise PydanticCustomError("output", "partition_by is for releases that go to spark://")
         return self
 
     @property
     def address(self) -> str | None:
-        """The database and the table in it; None where a release goes into files."""
-        return None if self.to is None else f"{self.to}#{quote(self.table or '')}"
+        """The database or the cluster and the table in it; None where a release goes into files."""
+        return self.to if self.to is None or self.table is None else f"{self.to}#{quote(self.table)}"
 
 
 def shown_name(source: str | Path) -> str:
@@ -447,7 +470,8 @@ class Attribute(SpecTable):
 
     @property
     def dates(self) -> bool:
-        """Whether the values are days or moments: by their format, or because their hierarchy is of dates."""
+        """Whether the values are days, moments or times of day: by their format, or because their hierarchy is of
+        dates."""
         return self.format is not None or isinstance(self.hierarchy, DateHierarchy)
 
     @property
@@ -456,9 +480,25 @@ class Attribute(SpecTable):
         return [self.format] if isinstance(self.format, str) else self.format or []
 
     @property
+    def clocks(self) -> bool:
+        """Whether the values are times of day: dates without a day."""
+        return any(map(tells_clock, self.formats))
+
+    @property
     def numeric(self) -> bool:
         """Whether the values are numbers: by their order, or because their hierarchy is made of intervals."""
         return not self.dates and (self.order == "numeric" or isinstance(self.hierarchy, IntervalHierarchy))
+
+    @property
+    def perhaps_numbers(self) -> bool:
+        """Whether the values are numbers if they look like it: neither an order nor a tree says otherwise.
+
+        What a mask, codes or a tree are over are words to these, whatever they look like; and so is what is to be
+        listed.
+        """
+        bare = self.hierarchy is None or self.hierarchy == "flat" or isinstance(self.hierarchy, FanoutHierarchy)
+        to_be_listed = "set" in (self.representation, self.scheme) or self.scheme == "guided-set"
+        return bare and not to_be_listed and self.order is None and not self.dates
 
     @property
     def measured(self) -> bool:

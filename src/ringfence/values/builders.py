@@ -24,6 +24,7 @@ from ringfence.errors import DataError, SpecError, listed, nearest
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
+    CLOCK,
     EXACT,
     ISO,
     Attribute,
@@ -44,7 +45,9 @@ from ringfence.values.codes import SYSTEMS, looks_like_group
 from ringfence.values.faults import is_heading, number_hint
 from ringfence.values.hierarchy import MISSING, ROOT, Hierarchy
 
-Key: TypeAlias = Decimal | dt.date | str
+OnLine: TypeAlias = Decimal | dt.date | dt.time
+"""What lies on a line: numbers, days, moments and times of day."""
+Key: TypeAlias = OnLine | str
 """A value in the form in which the attribute compares it: a number, a day or a moment, else text."""
 
 MOST_DIGITS = 60
@@ -69,7 +72,7 @@ class Domain:
 
     hierarchy: Hierarchy
     leaves: npt.NDArray[np.int32]
-    keys: tuple[Decimal | dt.date | None, ...]
+    keys: tuple[OnLine | None, ...]
     ranks: npt.NDArray[np.int32]
 
 
@@ -96,7 +99,7 @@ def read_domain(
             f"column {name!r} has values that its hierarchy does not cover: {_tally(unknown, leaves_known)};"
             f" add them to attributes.{name}.hierarchy or mend the data"
         )
-    typed: list[Decimal | dt.date | None] = [None] * hierarchy.leaves
+    typed: list[OnLine | None] = [None] * hierarchy.leaves
     for key in support:
         if not isinstance(key, str):
             typed[index[label(key)]] = key
@@ -131,7 +134,8 @@ def read_keys(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int
             unreadable[text(value)] = unreadable.get(text(value), 0) + count
             keys.append(None)
     if unreadable:
-        kind = "dates (as 2024-03-31)" if attribute.dates else "numbers"
+        dates = "times of day (as 08:15:00)" if attribute.clocks else "dates (as 2024-03-31)"
+        kind = dates if attribute.dates else "numbers"
         hint = number_hint(unreadable) if attribute.numeric else ""
         if not attribute.dates and any(map(read_moment, unreadable)):
             hint = f"; where these are dates, say so: attributes.{name}.format = {ISO!r}"
@@ -279,7 +283,7 @@ def label(key: Key) -> str:
         digits = format(key, "f")
         digits = digits.rstrip("0").rstrip(".") if "." in digits else digits
         return "0" if digits in ("", "-", "-0") else digits
-    return spelled_moment(key) if isinstance(key, dt.date) else key
+    return spelled_moment(key) if isinstance(key, dt.date | dt.time) else key
 
 
 def number(value: Any) -> Decimal:
@@ -314,9 +318,17 @@ def _moment(value: Any) -> dt.datetime:
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
     found = read_moment(value) if isinstance(value, str) else None
-    if found is None:
+    if not isinstance(found, dt.datetime):
         raise ValueError(value)
     return found
+
+
+def _clock(value: Any) -> dt.time:
+    """Return a time of day; ValueError where it is none."""
+    found = read_moment(value, [CLOCK]) if isinstance(value, str) else value
+    if not isinstance(found, dt.time):
+        raise ValueError(value)
+    return found.replace(tzinfo=None)
 
 
 def _key_function(attribute: Attribute) -> Callable[[Any], Key]:
@@ -325,6 +337,8 @@ def _key_function(attribute: Attribute) -> Callable[[Any], Key]:
         return number
     if not attribute.dates:
         return text
+    if attribute.clocks:
+        return _clock
     return _day if isinstance(attribute.hierarchy, DateHierarchy) else _moment
 
 

@@ -47,7 +47,7 @@ class Grid:
         before = _begin(key, self._months, 0)
         return before if _moment(before) == _moment(key) else _begin(key, self._months, 1)
 
-    def refuse_too_fine(self, name: str, keys: Sequence[Key | None]) -> None:
+    def refuse_too_fine(self, name: str, keys: Sequence[Key | dt.time | None]) -> None:
         """Refuse a grid whose ranges would tell values: of numbers in steps of one, [20, 21] is 20 and 21.
 
         With points at least two steps apart, either end of a range may be a value or not.

@@ -1,7 +1,7 @@
 """Yardsticks: how far off the users of a release are, in counts, in tables and in models."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -11,9 +11,13 @@ import pyarrow as pa
 
 from ringfence.arrays import Floats
 from ringfence.audit.trace.against import complete
+from ringfence.audit.trace.rows import Origin
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET
 from ringfence.spec import Spec
+from ringfence.spec.tables import Purpose
+from ringfence.yardsticks.linking import Linked, link_rows
+from ringfence.yardsticks.models import Lessons, Score, is_installed
 from ringfence.yardsticks.queries import SIZES, Query, answers, errors, make_queries, naive_answers
 from ringfence.yardsticks.reading import Side, Truth, read_release, read_truth
 from ringfence.yardsticks.tables import Table
@@ -28,6 +32,8 @@ Names = tuple[str, ...]
 class Yardsticks:
     """How far off somebody is who has a release, or less; 0 is the original, all of them shares.
 
+    `models` has for every attribute that the purpose wants to be told how well it is.
+
     `queries` is the mean relative error of COUNT queries, `by_size` that of queries about many, some and few rows (none
     where there are no such queries). `tables` has for every attribute and every pair of them, and for every table that
     the purpose names, the share of rows that is not in its cell: `singles`, `pairs` and `counts` are their means.
@@ -39,10 +45,17 @@ class Yardsticks:
     singles: float
     pairs: float
     counts: float
+    models: Mapping[str, Score] = field(default_factory=dict)
 
-    def off(self, *, purpose: bool) -> float:
-        """Return how far off users are on average: in what a purpose names, else in queries and all tables."""
-        return self.counts if purpose else (self.queries + self.counts) / 2
+    def off(self, purpose: Purpose) -> float:
+        """Return how far off users are on average: in the tables and models of a purpose, else in queries and tables.
+
+        A model is off by the share of what the original tells that is lost.
+        """
+        lost = [score.lost for score in self.models.values()]
+        if purpose.counts is not None:
+            lost.append(self.counts)
+        return _mean(lost or [self.queries, self.counts])
 
     def as_dict(self) -> dict[str, float | None]:
         """Return the figures by name."""
@@ -53,6 +66,8 @@ class Yardsticks:
             "counts": self.counts,
             "singles": self.singles,
             "pairs": self.pairs,
+            **{f"{score.measure} of {name}": score.mean for name, score in self.models.items()},
+            **{f"lost of {name}": score.lost for name, score in self.models.items()},
         }
 
 
@@ -66,22 +81,36 @@ class Ruler:
     truth: Truth
     wanted: tuple[Names, ...] | None = None
     """The tables that the purpose names; None for all attributes and pairs alike."""
+    predicted: tuple[str, ...] = ()
+    """What the purpose wants to be told from the quasi-identifiers."""
 
     @cached_property
     def queries(self) -> list[Query]:
         """The COUNT queries, the same for every release."""
         return make_queries(self.truth)
 
-    def measure(self, release: Side) -> Yardsticks:
-        """Return how far off the users of a release are."""
+    @cached_property
+    def lessons(self) -> dict[str, Lessons]:
+        """What models are to tell, with what they are trained and tested on."""
+        return {name: Lessons(self.truth, name) for name in self.predicted}
+
+    def measure(self, release: Side, linked: Linked | None = None) -> Yardsticks:
+        """Return how far off the users of a release are; of models only where it is known which row was which."""
         found = {names: table.misplaced(release) for names, table in self.tables.items()}
-        return self._judged(answers(release, self.queries), found)
+        use = self._judged(answers(release, self.queries), found)
+        if linked is None:
+            return use
+        return replace(use, models={name: lesson.score(linked) for name, lesson in self.lessons.items()})
 
     @cached_property
     def naive(self) -> Yardsticks:
         """The baseline: independent marginals."""
         found = {names: table.naively_misplaced for names, table in self.tables.items()}
-        return self._judged(naive_answers(self.truth, self.queries), found)
+        models = {
+            name: Score(score.measure, score.naive, 0.0, score.original, score.original_spread)
+            for name, score in ((name, lesson.original) for name, lesson in self.lessons.items())
+        }
+        return replace(self._judged(naive_answers(self.truth, self.queries), found), models=models)
 
     @cached_property
     def tables(self) -> dict[Names, Table]:
@@ -120,18 +149,52 @@ def ruler(engine: Engine, original: ibis.Table, spec: Spec) -> Ruler:
     quasi, others = spec.of_role("quasi"), _others(engine, rows, spec)
     truth = read_truth(engine.count(rows, [*quasi, *others]), quasi, others, spec)
     wanted = spec.purpose.counts
-    return Ruler(truth, None if wanted is None else tuple(map(tuple, wanted)))
+    return Ruler(truth, None if wanted is None else tuple(map(tuple, wanted)), tuple(spec.purpose.predict or ()))
 
 
 def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
     """Return the attributes beside the quasi-identifiers that are asked about: those that the purpose names, and the
     sensitive ones that have few values."""
-    named = [name for names in spec.purpose.counts or [] for name in names if name not in spec.of_role("quasi")]
+    tables = [*(spec.purpose.counts or []), spec.purpose.predict or []]
+    named = [name for names in tables for name in names if name not in spec.of_role("quasi")]
     sensitive = [name for name in spec.of_role("sensitive") if name not in named]
     if sensitive:
         values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in sensitive]))
         sensitive = [name for name in sensitive if values[name][0].as_py() <= MOST_VALUES]
     return [*dict.fromkeys([*sensitive, *named])]
+
+
+def is_measured(spec: Spec) -> bool:
+    """Whether users of releases can be off: where rows have quasi-identifiers, each in one row."""
+    return bool(spec.of_role("quasi")) and spec.data.basket_id is None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How far off the users of a release are, and beside that whoever knows nothing but each attribute by itself."""
+
+    release: Yardsticks
+    naive: Yardsticks
+
+
+def measured(
+    engine: Engine,
+    released: ibis.Table,
+    original: ibis.Table,
+    spec: Spec,
+    origin: Origin | None = None,
+    values: ibis.Table | None = None,
+) -> Measured | None:
+    """Return how far off the users of a release are, by itself; None where nothing is measured of it.
+
+    Models are left out where they cannot be made: without the library for it, or without knowing which row was which.
+    """
+    if not is_measured(spec):
+        return None
+    if origin is None or not is_installed():
+        spec = spec.model_copy(update={"purpose": spec.purpose.model_copy(update={"predict": None})})
+    found = ruler(engine, original, spec)
+    return Measured(measure_rows(engine, released, found, spec, origin, values), found.naive)
 
 
 def read_rows(engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None) -> Side:
@@ -141,3 +204,18 @@ def read_rows(engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, va
     counted = engine.count(released, [*here, *([BUCKET] if spec.has_buckets else [])])
     beside: pa.Table | None = None if values is None else engine.fetch(values)
     return read_release(counted, truth, spec, beside)
+
+
+def measure_rows(
+    engine: Engine,
+    released: ibis.Table,
+    found: Ruler,
+    spec: Spec,
+    origin: Origin | None = None,
+    values: ibis.Table | None = None,
+) -> Yardsticks:
+    """Return how far off the users of a release are. `origin` is what a run knows of its rows: models need it."""
+    side = read_rows(engine, released, found, spec, values)
+    if origin is None or not found.predicted:
+        return found.measure(side)
+    return found.measure(side, link_rows(engine, side, found.truth, origin, spec, values))

@@ -82,8 +82,8 @@ class Likely:
 
     @classmethod
     def certain(cls, values: int) -> "Likely":
-        """Return labels that are the values themselves."""
-        return cls(np.arange(values + 1), np.arange(values), np.ones(values))
+        """Return labels that are the values themselves, and after them one that is none of them."""
+        return cls(np.append(np.arange(values + 1), values), np.arange(values), np.ones(values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ def read_truth(counted: pa.Table, quasi: Sequence[str], others: Sequence[str], s
         tree, numbers = tree_over(name, spec, column.labels, counts)
         domains[name], codes[name] = _of_tree(name, tree, spec), numbers[column.codes]
     for name in others:
-        column = _plainly(counted[name], name, spec)
+        column = plainly(counted[name], name, spec)
         domains[name], codes[name] = _as_it_is(column), column.codes
     # In one order, whatever the engine's was, and each combination once: what is drawn from it must not depend on that.
     columns = [Column(name, domains[name].values, codes[name]) for name in domains]
@@ -155,7 +155,7 @@ def read_truth(counted: pa.Table, quasi: Sequence[str], others: Sequence[str], s
     return Truth(total_by(group, rows, len(firsts)), codes, likely, tuple(quasi), tuple(others), domains)
 
 
-def _plainly(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+def plainly(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Read a column that is published as it is: numbers are equal by value, one table may be a text file."""
     read, spell = read_column(column, name, spec), one_spelling(name, spec)
     spelled = [None if text is None else spell(text) for text in read.labels]
@@ -204,20 +204,21 @@ def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table |
         column = read_labels(counted[name], name, spec)
         held = truth.domains[name].held
         assert held is not None, "quasi-identifiers have trees"
-        codes[name], likely[name] = column.codes, _evenly([held.by(label) for label in column.labels])
+        codes[name], likely[name] = column.codes, evenly([held.by(label) for label in column.labels])
     for name in truth.others:
         known = {value: number for number, value in enumerate(truth.domains[name].values)}
         if name in counted.column_names:
-            column = _plainly(counted[name], name, spec)
-            codes[name] = np.array([known[label] for label in column.labels], np.int64)[column.codes]
+            column = plainly(counted[name], name, spec)
+            codes[name] = np.array([known.get(label, len(known)) for label in column.labels], np.int64)[column.codes]
             likely[name] = Likely.certain(len(known))
         else:
             assert values is not None, "what is not in the first table of a release is in its second"
-            codes[name], likely[name] = _bucketed(counted, values, _plainly(values[name], name, spec), known)
+            codes[name], likely[name] = _bucketed(counted, values, plainly(values[name], name, spec), known)
     return Side(counted[ROWS].to_numpy().astype(np.int64), codes, likely)
 
 
-def _evenly(held: Sequence[Longs]) -> Likely:
+def evenly(held: Sequence[Longs]) -> Likely:
+    """Return labels that hold these values, each as likely as the next."""
     sizes = np.array([len(each) for each in held], np.int64)
     members = np.concatenate([np.zeros(0, np.int64), *held])
     return Likely(np.cumsum([0, *sizes]), members, np.repeat(1 / np.maximum(sizes, 1), sizes))

@@ -72,7 +72,8 @@ def _table(side: Side, names: Sequence[str], cells: Sequence[tuple[Longs, int]])
     columns, rows = side.projected(names)
     likely = [side.likely[name] for name in names]
     if len(names) == 1:
-        return likely[0].total(np.bincount(columns[0], rows).astype(np.float64), cells[0][1])
+        rows = np.bincount(columns[0], rows, minlength=len(likely[0].sizes)).astype(np.float64)
+        return likely[0].total(rows, cells[0][1])
     parts = np.prod([each.sizes[column] for each, column in zip(likely, columns, strict=True)], axis=0)
     if parts.sum() <= AT_ONCE:
         return _one_by_one(columns, rows, likely, cells)

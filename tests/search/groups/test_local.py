@@ -69,7 +69,7 @@ def check(census: Census, groups: Groups, k: int, least: int) -> None:
             assert len({*quasi.hierarchy.ceilings[census.codes[combined.tuples[inside], a]].tolist()}) == 1
 
 
-@given(case=cases(), representation=shown_as, loss=st.sampled_from(["glm", "gcp"]), data=st.data())
+@given(case=cases(), representation=shown_as, loss=st.sampled_from(["glm", "gcp", "use"]), data=st.data())
 def test_spans_lose_what_metrics_measure(
     case: Case, representation: Representation, loss: Kept, data: st.DataObject
 ) -> None:
@@ -226,6 +226,35 @@ def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, re
             assert places.without[places.members[g, slot]] == pytest.approx(expected, abs=1e-9)
     if len(places.homes):
         assert annealer.best_cost <= before
+
+
+@given(case=cases(sensitive=1), k=small, least=small, representation=shown_as, data=st.data())
+def test_classes_cut_anew_lose_no_more_and_are_no_larger(
+    case: Case, k: int, least: int, representation: Representation, data: st.DataObject
+) -> None:
+    line = lined_up(case, k, least)
+    if line is None:
+        return
+    census, space = case.census, space_of(case.census, representation)
+    shuffled = np.array(data.draw(st.permutations(range(len(line.tuples)))))
+    shuffled = shuffled[np.argsort(np.searchsorted(line.bounds, shuffled, side="right"), kind="stable")]
+    mixed = RowLine(line.asked, line.combination[shuffled], line.tuples[shuffled], line.values[shuffled], line.bounds)
+    homes = np.empty(len(shuffled), np.int64)
+    homes[shuffled] = mixed.cut(space, 0.0)
+
+    def classes(homes: Any) -> Any:
+        shown = cover_groups(census, line.groups(homes), representation)
+        return np.unique(np.stack([part.value for part in shown], axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+
+    again = line.cut_again(space, homes, classes(homes))
+    check(census, line.groups(again), k, least)
+    assert line.loss(space, again) <= line.loss(space, homes) + 1e-9
+    of_row = classes(homes)[homes]
+    kept = (np.bincount(classes(homes)) == 1)[of_row]
+    for home in np.unique(homes[kept]).tolist():  # what is under labels of its own stays together
+        assert len({*again[homes == home].tolist()}) == 1
+    for group in np.unique(again).tolist():  # and no group reaches across classes
+        assert len({*of_row[again == group].tolist()}) == 1
 
 
 @given(case=cases(sensitive=2), k=small, least=small, representation=shown_as)

@@ -34,7 +34,7 @@ from ringfence.spec import Spec
 from tests.tables import Case, scheme_cases, with_parts
 
 SCHEMES = ["level", "cut", "ordered", "set", "guided-ordered", "guided-set"]
-LOSSES = ["dm", "hdm", "glm", "ncp", "gcp", "ntil"]
+LOSSES = ["dm", "hdm", "glm", "ncp", "gcp", "ntil", "use"]
 
 
 class Workshop:

@@ -29,7 +29,7 @@ from ringfence.search.recode.branch_and_bound import Techniques, search_partitio
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
 from ringfence.spec.tables import MethodTable, Technique
-from tests.definitions import Class, Histogram, Nodes, Rule, union
+from tests.definitions import Class, Histogram, Nodes, Rule, union, use_weight
 from tests.search.recode.test_lattice import METRICS, SUPPRESSION, promises, rules_of
 from tests.search.recode.test_partitions import (
     SCHEMES,
@@ -69,7 +69,7 @@ def cell_losses(quasi: Quasi, choice: Choice, name: str) -> list[Fraction]:
             return share(width(inside), width(numbers.values()))
         if name == "ncp":
             return Fraction(len(covered), tree.leaves) if len(covered) > 1 else Fraction(0)
-        return share(len(covered) - 1, tree.leaves - 1)
+        return share(len(covered) - 1, len(covered) if name == "use" else tree.leaves - 1)
 
     return [loss(leaf) for leaf in range(tree.leaves)]
 
@@ -146,6 +146,8 @@ class Judge:
             return Fraction(lost + sum(c.size - max(c.histograms[self.target].values()) for c in kept), rows)
         weighted = self.metric in ("glm", "ncp", "hdm")
         weights = [Fraction(quasi.weight) if weighted else Fraction(1) for quasi in self.census.quasi]
+        if self.metric == "use":
+            weights = [Fraction(use_weight(quasi)) for quasi in self.census.quasi]
         losses = [self._loss(attribute, choice) for attribute, choice in enumerate(chosen)]
         safe = {c.nodes for c in kept}
         total = Fraction(0)

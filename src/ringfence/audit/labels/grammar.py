@@ -39,7 +39,7 @@ from ringfence.audit.labels.blocks import (
 from ringfence.audit.labels.codes import groups_of, is_group
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans
-from ringfence.audit.labels.moments import as_moment, is_moment
+from ringfence.audit.labels.moments import as_moment, is_clock, is_moment
 from ringfence.audit.labels.reading import read_interval, read_set, speller
 from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, ends_of, is_number
 from ringfence.audit.labels.trees import Tree
@@ -354,7 +354,7 @@ def _value_test(attribute: Attribute) -> Test:
         if isinstance(attribute.order, list):
             return text in attribute.order
         if attribute.dates:
-            return is_moment(text)
+            return is_moment(text) and is_clock(text) == attribute.clocks
         return is_number(text) if attribute.numeric else text != ROOT
 
     return is_value
@@ -364,6 +364,8 @@ def _value_words(attribute: Attribute) -> str:
     """Say what such a value is."""
     if isinstance(attribute.order, list):
         return "a value that its order lists"
+    if attribute.clocks:
+        return "a time of day"
     return "a date" if attribute.dates else "a number" if attribute.numeric else "a value"
 
 

@@ -21,6 +21,7 @@ from ringfence.audit.verdict import some
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
+    CLOCK,
     Attribute,
     BoundaryLevel,
     CodeHierarchy,
@@ -110,9 +111,10 @@ def _leaves(name: str, attribute: Attribute, values: Iterable[str | None]) -> It
                 raise DataError(f"column {name!r} should hold numbers, but has {value!r}")
             yield spelled_number(value)
         elif attribute.dates:
-            moment = written_moment(value)
+            moment = written_moment(value, [CLOCK] if attribute.clocks else ())
             if moment is None:
-                raise DataError(f"column {name!r} should hold dates (as 2024-03-31), but has {value!r}")
+                kind = "times of day (as 08:15:00)" if attribute.clocks else "dates (as 2024-03-31)"
+                raise DataError(f"column {name!r} should hold {kind}, but has {value!r}")
             yield moment[: len("2024-03-31")] if isinstance(attribute.hierarchy, DateHierarchy) else moment
         else:
             yield value

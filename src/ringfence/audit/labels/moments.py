@@ -1,4 +1,7 @@
-"""Days and moments as labels spell them: 2024-03-31, and 2024-03-31 08:15:00 with as much of a fraction as it has."""
+"""Days and moments as labels spell them: 2024-03-31, and 2024-03-31 08:15:00 with as much of a fraction as it has.
+
+A time of day is 08:15:00. It lies before all days, so that it can be compared with others of its kind.
+"""
 
 import datetime as dt
 import re
@@ -6,9 +9,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ringfence.spec.tables import ISO
+from ringfence.spec.tables import CLOCK, ISO, tells_clock
 
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?)?", re.ASCII)
+_CLOCK = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?"
+_MOMENT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[T ]{_CLOCK})?", re.ASCII)
+_TIME = re.compile(rf"(){_CLOCK}", re.ASCII)
 
 
 def as_moment(text: str) -> Fraction | None:
@@ -16,12 +21,14 @@ def as_moment(text: str) -> Fraction | None:
 
     >>> as_moment("0001-01-02") - as_moment("0001-01-01"), as_moment("2024-03-31 24:00:00"), as_moment("2024")
     (Fraction(1, 1), None, None)
+    >>> as_moment("18:00:00")
+    Fraction(3, 4)
     """
-    found = _MOMENT.fullmatch(text)
+    found = _MOMENT.fullmatch(text) or _TIME.fullmatch(text)
     if found is None:
         return None
     try:
-        day = dt.date.fromisoformat(found[1]).toordinal()
+        day = dt.date.fromisoformat(found[1]).toordinal() if found[1] else 0
     except ValueError:  # the thirteenth month, the thirtieth of February
         return None
     hours, minutes, seconds = (int(part or 0) for part in found.group(2, 3, 4))
@@ -38,14 +45,14 @@ def spelled_moment(value: Any) -> str:
     ('2024-03-31', '2024-03-31 08:15:00.5', '2024')
     """
     text = str(value)
-    found = _MOMENT.fullmatch(text)
+    found = _MOMENT.fullmatch(text) or _TIME.fullmatch(text)
     if found is None or found[2] is None or as_moment(text) is None:
         return text
     clock = f"{found[2]}:{found[3]}:{found[4] or '00'}"
     fraction = (found[5] or "").rstrip("0")
-    if clock == "00:00:00" and not fraction:
+    if clock == "00:00:00" and not fraction and found[1]:
         return found[1]
-    return f"{found[1]} {clock}" + f".{fraction}" * bool(fraction)
+    return f"{found[1]} {clock}".lstrip() + f".{fraction}" * bool(fraction)
 
 
 def written_moment(text: str, formats: Sequence[str] = ()) -> str | None:
@@ -56,11 +63,22 @@ def written_moment(text: str, formats: Sequence[str] = ()) -> str | None:
     """
     for form in formats or [ISO]:
         try:
+            if form == CLOCK:
+                return spelled_moment(dt.time.fromisoformat(text.strip()).replace(tzinfo=None))
             found = dt.datetime.fromisoformat(text.strip()) if form == ISO else dt.datetime.strptime(text.strip(), form)
         except ValueError:
             continue
-        return spelled_moment(found.replace(tzinfo=None))
+        return spelled_moment(found.time() if tells_clock(form) else found.replace(tzinfo=None))
     return None
+
+
+def is_clock(text: str) -> bool:
+    """Whether a text is a time of day in the one spelling that labels have for it.
+
+    >>> is_clock("08:15:00"), is_clock("08:15"), is_clock("2024-03-31")
+    (True, False, False)
+    """
+    return _TIME.fullmatch(text) is not None and is_moment(text)
 
 
 def is_moment(text: str) -> bool:

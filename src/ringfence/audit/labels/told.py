@@ -1,45 +1,77 @@
-"""Which columns hold dates, where the specification does not say: by their types, or by what labels look like.
+"""Which columns hold dates or numbers, where the specification does not say: by rows, or by what labels look like.
 
-A table whose columns are days and moments needs no word about it. Of its release there are labels left, which are text:
-where all of them are dates in their one spelling, ranges and sets of these, that is what they are if there is a range
-among them; and in any spelling, if they are to be on a line, which words are not.
+A table whose columns are days, moments or numbers needs no word about it. Of its release there are labels left, which
+are text: where all of them are dates in their one spelling, ranges and sets of these, that is what they are if there is
+a range among them; and in any spelling, if they are to be on a line, which words are not. The same goes for numbers.
+What a table beside the release says of a column holds, unless labels say nothing about numbers.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import ibis
 
-from ringfence.audit.labels.moments import as_moment, is_moment
-from ringfence.audit.labels.spelling import ROOT, as_set, ends_of
+from ringfence.audit.labels.moments import as_moment, is_clock, is_moment
+from ringfence.audit.labels.reading import read_interval, read_set
+from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_of, is_number
 from ringfence.rows.engine import Engine
+from ringfence.rows.measured import clock_columns, date_columns, number_columns
 from ringfence.spec import Spec
+from ringfence.spec.tables import CLOCK
 
 
-def told_dates(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ibis.Table | None]) -> Spec:
-    """Return a specification that says of columns that they hold dates where a release, or a table beside it, does."""
-    kinds = [each for table in (rows, *beside) if table is not None for each in table.schema().items()]
-    spec = spec.with_dates([name for name, kind in kinds if kind.is_date() or kind.is_timestamp()])
-    open_questions = [
-        name
+def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ibis.Table | None]) -> Spec:
+    """Return a specification that says of columns that they hold dates or numbers where a release, or a table beside
+    it, does."""
+    known = [table for table in beside if table is not None]
+    spec = spec.with_dates([name for table in (rows, *known) for name in date_columns(table)])
+    spec = spec.with_dates([name for table in (rows, *known) for name in clock_columns(table)], CLOCK)
+    labels = {
+        name: engine.fetch(rows.select(name).distinct())[name].to_pylist()
         for name in spec.of_role("quasi")
         if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].dates
-    ]
-    labels = {name: engine.fetch(rows.select(name).distinct())[name].to_pylist() for name in open_questions}
-    numeric = {name: spec.attributes[name].numeric for name in labels}
-    return spec.with_dates([name for name, texts in labels.items() if _are_dates(texts, on_a_line=numeric[name])])
+    }
+    on_a_line = {name: spec.attributes[name].numeric for name in labels}
+    spec = spec.with_dates([name for name, texts in labels.items() if _are_dates(texts, on_a_line=on_a_line[name])])
+    spec = spec.with_dates([name for name, texts in labels.items() if _kinds(texts, is_clock)[0]], CLOCK)
+    asked = spec.perhaps_numbers
+    numbers = [name for table in known for name in number_columns(engine, table, asked)]
+    numbers = [name for name in numbers if all(map(_reads_as_number, labels.get(name, ())))]
+    judged = {name for table in known for name in table.columns}
+    numbers += [name for name in asked if name in labels and name not in judged and _are_numbers(labels[name])]
+    return spec.with_numbers(numbers)
 
 
 def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
     """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
-    dates, ranges = 0, 0
+
+    def is_date(text: str) -> bool:
+        return not is_clock(text) and (as_moment(text) is not None if on_a_line else is_moment(text))
+
+    ranges, others = _kinds(labels, is_date)
+    return ranges > 0 or (on_a_line and others > 0)
+
+
+def _are_numbers(labels: Iterable[str | None]) -> bool:
+    """Whether labels are numbers, ranges and sets of numbers, and one is a range at least."""
+    return _kinds(labels, is_number)[0] > 0
+
+
+def _reads_as_number(label: str | None) -> bool:
+    """Whether a label says something about a number: others may have masked digits, whatever these were."""
+    if label is None or label == ROOT or read_interval(label) is not None:
+        return True
+    return all(value is None or as_number(value) is not None for value in ends_of(label) or read_set(label) or (label,))
+
+
+def _kinds(labels: Iterable[str | None], fits: Callable[[str], bool]) -> tuple[int, int]:
+    """Return how many labels are ranges, and how many others, where all are of values that fit; else none of both."""
+    ranges, others = 0, 0
     for label in labels:
         if label is None or label == ROOT:
             continue
         ends = ends_of(label)
-        ranges += ends is not None
         values = ends or as_set(label) or (label,)
-        told = [value for value in values if value is not None]
-        if any(as_moment(value) is None if on_a_line else not is_moment(value) for value in told):
-            return False
-        dates += 1
-    return ranges > 0 or (on_a_line and dates > 0)
+        if not all(value is None or fits(value) for value in values):
+            return 0, 0
+        ranges, others = ranges + (ends is not None), others + (ends is None)
+    return ranges, others

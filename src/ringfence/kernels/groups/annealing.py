@@ -23,11 +23,15 @@ RARE = 256
 
 class GroupNeeds(NamedTuple):
     """What a group needs: k rows, and `least[s]` different values of each sensitive attribute s; and what s rows cost
-    beside their loss: `size_weight` s²."""
+    beside their loss: `size_weight` s².
+
+    `priced` says whether labels have prices: then a group may lose less with a row more, and what loses nothing, more.
+    """
 
     k: int
     least: Longs
     size_weight: float
+    priced: bool
 
 
 class PlacedRows(NamedTuple):
@@ -133,6 +137,26 @@ def refresh(space: Geometry, people: PlacedRows, places: Places, g: int, room: M
         places.without[members[m]] = loss_with(space, room.low[0], room.high[0], room.covered[0], another)
         widen(ends, words, low, high, covered, tuples[members[m]])
     places.losses[g] = loss_with(space, low, high, covered, tuples[members[0]]) if size > 0 else 0.0
+
+
+@njit(**BARE)
+def refresh_all(space: Geometry, people: PlacedRows, places: Places, room: MoveScratch) -> None:
+    """Put right what is kept of all groups."""
+    for g in range(len(places.sizes)):
+        if places.sizes[g] > 0:
+            refresh(space, people, places, g, room)
+
+
+@njit(**LEAN)
+def _settled(people: PlacedRows, places: Places, asked: GroupNeeds, g: int) -> bool:
+    """Whether a group loses nothing, all its rows being of one tuple as far as their labels go."""
+    if not asked.priced:
+        return bool(places.losses[g] <= 0.0)
+    t = people.tuples[places.members[g, 0]]
+    for m in range(1, places.sizes[g]):  # noqa: SIM110
+        if people.tuples[places.members[g, m]] != t:
+            return False
+    return True
 
 
 @njit(**BARE)
@@ -315,13 +339,14 @@ def _swap(
 ) -> None:
     """Let two rows change places, if that is accepted.
 
-    The second group loses at least what it would lose without its row: that may be enough to refuse.
+    The second group loses at least what it would lose without its row, unless there are prices: that may be enough to
+    refuse.
     """
     a, b, sizes, losses = places.homes[one], places.homes[other], places.sizes, places.losses
     without = places.without[other]
     most = _patience(heat, room.state) - sizes[b] * (without - losses[b])
     change = sizes[a] * (_exchanged(space, people, places, a, one, people.tuples[other], room) - losses[a])
-    if change > most:
+    if change > most and not asked.priced:
         return
     change += sizes[b] * (_exchanged(space, people, places, b, other, people.tuples[one], room) - without)
     if (
@@ -353,7 +378,7 @@ def anneal(
     loses less.
     """
     tuples, starts, near, state = people.tuples, people.starts, people.near, room.state
-    homes, members, sizes, losses, without = places.homes, places.members, places.sizes, places.losses, places.without
+    homes, members, sizes, without = places.homes, places.members, places.sizes, places.without
     capacity, heat, every = members.shape[1] - 1, hot, 1024
     factor = (cold / hot) ** (every / max(every, steps)) if hot > 0 else 1.0
     for step in range(steps):
@@ -361,7 +386,7 @@ def anneal(
             heat *= factor
         row = _draw(state, len(tuples))
         a = homes[row]
-        if losses[a] <= 0.0:
+        if _settled(people, places, asked, a):
             continue
         kind = _draw(state, 2 * RARE)
         if kind == 0:

@@ -36,6 +36,9 @@ UNIT = 1024
 """Prices are whole numbers of so many parts, so that chances are exact."""
 NEED = 2.0
 """A cut is tried if by rough estimate it is refused with e^-NEED or less."""
+BALANCE = 0.25
+"""The power of the smaller part's share by which a cut's gain counts: even parts are refused less often, and once one
+is made, both can be cut again."""
 
 
 class Ground(NamedTuple):
@@ -151,7 +154,7 @@ def _cut(
 ) -> tuple[int, int]:
     """Cut a group in two if that may be; return how many rows go to the first part, 0 if it is not cut, and the price.
 
-    The cuts of all attributes are tried, that which loses least first; those that were `refused` here or above are not
+    The cuts of all attributes are tried, that which gains most first; those that were `refused` here or above are not
     tried again. If none is made, the group is halved along its order, where that tells nothing.
     """
     n, cut, most = len(group), 0, _count_values(values, group, desk.held)
@@ -266,8 +269,9 @@ def _best(losses: Floats) -> int:
 def _look_around(ground: Ground, group: Longs, width: int, seen: _Seen, desk: _Desk) -> None:
     """Find for each attribute the cut between two values next to the middle, and what random rows then lose.
 
-    `last[a]` is the last value of the first part, `size[a]` its rows, and `losses[a]` what all rows lose if both parts
-    are dealt out by chance into rings of `width`; infinity if there is no such cut, or nothing is gained.
+    `last[a]` is the last value of the first part, `size[a]` its rows, and `losses[a]` what all rows lose more than
+    before if both parts are dealt out by chance into rings of `width`, so less than 0, the nearer to it the smaller the
+    smaller part is; infinity if there is no such cut, or nothing is gained.
     """
     ranks, n, before = ground.ranks, len(group), 0.0
     losses, last, size, room = desk.losses, desk.last, desk.size, desk.counts
@@ -301,7 +305,7 @@ def _look_around(ground: Ground, group: Longs, width: int, seen: _Seen, desk: _D
                 after += size[a] * _loss(ground, other, room[0], which, size[a], width)
                 after += (n - size[a]) * _loss(ground, other, room[1], which, n - size[a], width)
             if after < before - 1e-9 * before:
-                losses[a] = after
+                losses[a] = (after - before) * (min(size[a], n - size[a]) / n) ** BALANCE
 
 
 @njit(cache=True, nogil=True)

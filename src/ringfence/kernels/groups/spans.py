@@ -1,7 +1,7 @@
 """Spans: what a group of tuples covers in each attribute, and what a row published so loses.
 
 An attribute is a *line* (numbers, or ranges of an order: what lies between the ends is lost), a *tree* (the lowest
-node over all of them counts) or a *set* (each further value counts). Losses are scaled so that they add up over
+node over all of them counts) or a *set* (the number of values counts). Losses are scaled so that they add up over
 attributes. A span grows by tuples, and never shrinks: to take a tuple out, the others are put together anew.
 """
 
@@ -24,25 +24,32 @@ class Geometry(NamedTuple):
     """Where each tuple lies.
 
     `ends[t]` are its places in the attributes of which the outermost count: first on lines, then its leaves in trees.
-    Place e of line i, as node e of tree i, stands at `bases[i] + e`. Of a line, the difference of the `numbers` is
-    lost, at most `limits[i]`; of a tree, the number of the lowest node over all, where a node covers the leaves before
-    its `stop` that are not before it.
+    Place e of line i, as node e of tree i, stands at `bases[i] + e`. Of a line, the difference y of the `numbers` is
+    lost, bent to y / (1 + y `bends[i]`), at most `limits[i]`; of a tree, the number of the lowest node over all, where
+    a node covers the leaves before its `stop` that are not before it.
 
-    `words[t]` are its values in sets, a bit each. The bits `masks[s]` of word `holders[s]` lose `scales[s]` each, and
-    the first values of all sets together lose nothing, which `first` takes off.
+    `words[t]` are its values in sets, a bit each. Set s has the bits `masks[f]` of words `holders[f]`, f from
+    `begins[s]` to before `begins[s + 1]`; d of them lose `costs[s, d]`.
+
+    Where there are `prices`, a row also pays the mean price of the values under its label: `prices[w, b]` is that of
+    bit b of word w; `tolls[e]` are the price of place e of a line, the sum of all up to it, and their number; nodes
+    have theirs in their numbers.
     """
 
     ends: Ints
     bases: Longs
     numbers: Floats
     limits: Floats
+    bends: Floats
     parent: Ints
     stop: Ints
     words: Words
+    begins: Longs
     holders: Longs
     masks: Words
-    scales: Floats
-    first: float
+    costs: Floats
+    prices: Floats
+    tolls: Floats
 
 
 class Span(NamedTuple):
@@ -52,9 +59,6 @@ class Span(NamedTuple):
     high: Ints
     words: Words
 
-
-ROUNDING = 1e-12
-"""What is lost is a sum of shares; less than this is none."""
 
 M1 = np.uint64(0x5555555555555555)
 M2 = np.uint64(0x3333333333333333)
@@ -70,6 +74,24 @@ def count_bits(word: np.uint64) -> np.int64:
     word = (word & M2) + ((word >> S2) & M2)
     word = (word + (word >> S4)) & M4
     return np.int64((word * ONES) >> S56)
+
+
+@njit(**BARE)
+def paid_for(prices: Floats, word: np.uint64) -> float:
+    """Return the sum of the prices of all bits that are set, the lowest first."""
+    paid = 0.0
+    while word:
+        rest = word & (word - S1)
+        paid += prices[count_bits((word ^ rest) - S1)]
+        word = rest
+    return paid
+
+
+@njit(**BARE)
+def mean_toll(tolls: Floats, first: int, last: int) -> float:
+    """Return the mean price of the places of a line from one to another, both included; 0 where none has one."""
+    held = tolls[last, 2] - tolls[first, 2] + 1
+    return float((tolls[last, 1] - tolls[first, 1] + tolls[first, 0]) / held)
 
 
 @njit(cache=True, nogil=True)
@@ -106,20 +128,33 @@ def widen(ends: Ints, words: Words, low: Ints, high: Ints, covered: Words, t: in
 def loss_with(space: Geometry, low: Ints, high: Ints, covered: Words, t: int) -> float:
     """Return what a row loses that is published as a span and one tuple, which the span may cover already."""
     ends, words, numbers, bases, limits = space.ends, space.words, space.numbers, space.bases, space.limits
-    masks, holders, scales, parent, stop = space.masks, space.holders, space.scales, space.parent, space.stop
-    loss: float = -space.first
+    masks, holders, begins, costs, parent = space.masks, space.holders, space.begins, space.costs, space.parent
+    loss = 0.0
     for i in range(len(low)):
         base, first, last = bases[i], min(low[i], ends[t, i]), max(high[i], ends[t, i])
         if i < len(limits):
-            loss += min(limits[i], numbers[base + last] - numbers[base + first])
+            width = numbers[base + last] - numbers[base + first]
+            if space.bends[i] > 0:
+                width /= 1 + width * space.bends[i]
+            loss += min(limits[i], width)
+            if len(space.tolls) > 0:
+                loss += mean_toll(space.tolls, base + first, base + last)
             continue
         node = first
-        while stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
+        while space.stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
             node = parent[base + node]
         loss += numbers[base + node]
-    for s in range(len(masks)):
-        loss += scales[s] * count_bits((covered[holders[s]] | words[t, holders[s]]) & masks[s])
-    return loss if loss > ROUNDING else 0.0
+    for s in range(len(begins) - 1):
+        held = np.int64(0)
+        for f in range(begins[s], begins[s + 1]):
+            held += count_bits((covered[holders[f]] | words[t, holders[f]]) & masks[f])
+        loss += costs[s, held]
+        if len(space.prices) > 0:
+            paid = 0.0
+            for f in range(begins[s], begins[s + 1]):
+                paid += paid_for(space.prices[holders[f]], (covered[holders[f]] | words[t, holders[f]]) & masks[f])
+            loss += paid / held
+    return loss
 
 
 @njit(**BARE)

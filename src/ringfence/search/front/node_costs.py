@@ -259,6 +259,6 @@ def _saving(name: str, census: Census) -> Callable[[int, Recoding], Floats]:
         total = sum(quasi.weight for quasi in census.quasi)
         return lambda a, recoding: census.quasi[a].weight / total * rows_outside(census.quasi[a], recoding)
     loss = cell_metrics()[name]
-    weights = [quasi.weight if loss.weighted else 1.0 for quasi in census.quasi]
+    weights = [loss.weight(quasi) for quasi in census.quasi]
     shares = [weight / sum(weights) / census.rows for weight in weights]
     return lambda a, recoding: shares[a] * (1 - loss.of(census.quasi[a], recoding))

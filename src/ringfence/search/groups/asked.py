@@ -21,7 +21,7 @@ class GroupsAsked:
     representation
         How groups are published, and so what they lose: all attributes alike, or each in its own way.
     loss
-        What is kept small.
+        What is kept small; for "use", `local` also keeps what readers count of each value near what there is.
     limit
         How many rows may be suppressed: those that no method could publish within the boundaries are, and no others.
     """

@@ -9,6 +9,7 @@ from ringfence.judging.metrics import measure_groups
 from ringfence.plans.group import group_plan
 from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
+from ringfence.search.groups.distances import Kept
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
@@ -29,13 +30,18 @@ def with_least_rows(spec: Spec) -> Spec:
     return spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": LEAST_LOOSE})})
 
 
+def _kept(minimized: str) -> Kept:
+    """Return what groups are searched by where a loss is to be small: methods of other losses go by `glm`."""
+    return "gcp" if minimized == "gcp" else "use" if minimized == "use" else "glm"
+
+
 def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
     """Return what a specification asks of groups, for every method that makes some."""
     return GroupsAsked(
         k=with_least_rows(spec).k,
         least_values=tuple(spec.least_values(part.name) for part in census.sensitive),
         representation=shown_as(census, spec),
-        loss="gcp" if spec.method.minimized == "gcp" else "glm",
+        loss=_kept(spec.method.minimized),
         limit=spec.row_limit(census.rows),
     )
 

@@ -97,15 +97,16 @@ class Neighbours:
     losses: Floats
 
 
-def neighbours(census: Census, space: Geometry, blocks: Ints) -> Neighbours:
-    """Return for each tuple some of the nearest of its block.
+def neighbours(census: Census, space: Geometry, blocks: Ints, count: int = NEIGHBOURS) -> Neighbours:
+    """Return for each tuple up to so many of the nearest of its block.
 
     Tuples that differ in one attribute stand close in the lexicographic order that looks at this attribute last. So the
     next few in each such order are compared, and the nearest kept: no more work than sorting, and nearly as good as
     comparing all with all.
     """
     tuples = len(census.weights)
-    found = Neighbours(np.full((tuples, NEIGHBOURS), -1, np.int32), np.full((tuples, NEIGHBOURS), np.inf))
+    found = Neighbours(np.full((tuples, count), -1, np.int32), np.full((tuples, count), np.inf))
+    reach = REACH * count // NEIGHBOURS
     attributes = few_values_first(census)
     digits = {a: _digits(census, a) for a in attributes}
     for last in attributes:
@@ -116,7 +117,7 @@ def neighbours(census: Census, space: Geometry, blocks: Ints) -> Neighbours:
                 known, key = np.unique(key, return_inverse=True)
                 span = len(known)
             key, span = key * leaves + digits[a], span * leaves
-        look_around(space, np.argsort(key, kind="stable"), blocks, REACH, found.near, found.losses)
+        look_around(space, np.argsort(key, kind="stable"), blocks, reach, found.near, found.losses)
     return found
 
 

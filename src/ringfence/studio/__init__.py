@@ -1,0 +1,1 @@
+"""Studio: a web application on this machine, for people and for programs."""

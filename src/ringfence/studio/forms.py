@@ -1,0 +1,94 @@
+"""What there is to choose from, for a table and a promise: read from the methods, metrics and schemes themselves."""
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from ringfence.declared import BASKETS, METHODS, METRICS, SCHEMES, MethodTraits
+from ringfence.errors import SpecError
+from ringfence.methods.catalogue import catalogue
+from ringfence.methods.checks import check_available
+from ringfence.spec import Spec
+from ringfence.spec.tables import CodeSystem, DatePart, Role
+
+ROLES: dict[Role, str] = {
+    "identifier": "names a person; left out of the release",
+    "quasi": "others may know it, and find a person by it; made coarser until nobody stands out",
+    "sensitive": "nobody should learn it about a person; published as it is",
+    "insensitive": "neither identifies nor hurts anybody; published as it is",
+    "items": "baskets: lists of items, by a few of which somebody could be found",
+}
+
+OPTIONS: dict[str, str] = {
+    "scheme": "which values may be published under one label",
+    "metric": "the loss to keep small",
+    "suppression": "the share of rows that may be left out",
+    "time_limit": "seconds that a search may take; it then ends with the best so far",
+    "effort": "how long to look for better groups",
+    "representation": "what a group is published as",
+    "labels": "whether labels may tell which values a group has",
+    "target": "the column whose values are to be predicted",
+    "homogeneous": "publish each group alike",
+    "relaxed": "rows of the same value may go to different halves",
+}
+"""The options of methods that the form offers; a specification has some more."""
+
+
+def choices(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the methods that can keep the promise on this table, with their options, and why the others cannot."""
+    fitting, others = [], []
+    for traits in METHODS.values():
+        if traits.name == "levels":
+            continue  # a front is where levels are chosen
+        why = refused(parts, traits)
+        if why is None:
+            fitting.append(_method(traits))
+        else:
+            others.append({"name": traits.name, "line": traits.line, "why": why})
+    return {"methods": fitting, "others": others}
+
+
+def _method(traits: MethodTraits) -> dict[str, Any]:
+    options = [name for name in traits.options if name in OPTIONS]
+    metrics = traits.losses or tuple(METRICS)
+    return {
+        "name": traits.name,
+        "line": traits.line,
+        "promises": list(traits.promises),
+        "options": [{"name": name, "line": OPTIONS[name]} for name in options],
+        "metrics": {name: METRICS[name].line for name in metrics if not METRICS[name].needs_target},
+        "schemes": dict(SCHEMES) if traits.by_scheme else {},
+        "suppression": traits.suppression,
+    }
+
+
+def refused(parts: Mapping[str, Any], traits: MethodTraits) -> str | None:
+    """Say why a method cannot keep a promise on a table; None where it can."""
+    spec = Spec(**parts)
+    if (traits.way == BASKETS) != (not spec.of_role("quasi") and spec.items is not None):
+        words = "is for baskets without quasi-identifiers" if traits.way == BASKETS else "needs a quasi-identifier"
+        return f"{traits.name} {words}"
+    allowed = {"name", "suppression", "time_limit"} & {*traits.options, "name"}
+    method = {key: value for key, value in parts.get("method", {}).items() if key in allowed}
+    method["name"] = traits.name
+    if traits.by_scheme and any(spec.attributes[name].hierarchy is None for name in spec.of_role("quasi")):
+        method["scheme"] = "set"
+    try:
+        check_available(Spec(**{**parts, "method": method}))
+    except SpecError as error:
+        return str(error)
+    return None
+
+
+def vocabulary() -> dict[str, Any]:
+    """Return what the pages offer everywhere, each with a line."""
+    return {
+        "roles": dict(ROLES),
+        "schemes": dict(SCHEMES),
+        "front_metrics": {name: metric.line for name, metric in METRICS.items() if metric.every_k},
+        "metrics": {name: metric.line for name, metric in METRICS.items()},
+        "meanings": {name: metric.meaning for name, metric in METRICS.items()},
+        "attacks": catalogue()["attacks"],
+        "models": catalogue()["models"],
+        "date_parts": list(get_args(DatePart)),
+        "code_systems": list(get_args(CodeSystem)),
+    }

@@ -1,0 +1,58 @@
+// Long work: what it is busy with, the best so far, and the two ways to end it. It goes on when the page is closed.
+import { post, remove } from "./api.js";
+import { h, percent, problem } from "./dom.js";
+
+const STAGES = { count: "Counting the rows", compile: "Compiling for the first use", search: "Searching", rewrite: "Rewriting the rows", write: "Writing the release", audit: "Auditing it", report: "Making the report", compare: "Comparing" };
+
+// Show a job until it is over, then call `over` with it. Whatever it tells on the way goes to `part`.
+export function watch(studio, place, id, over, part = () => {}) {
+  const path = `${studio.base}/jobs/${id}`;
+  const panel = h("div", { class: "card", id: "job" });
+  place.replaceChildren(panel);
+  const events = new EventSource(`/api/${path}/events`);
+  const stop = h("button", { type: "button", id: "job-stop", onclick: () => studio.attempt(() => post(`${path}/stop`)) }, "Take the best so far");
+  const kill = h("button", { type: "button", id: "job-kill", class: "danger", onclick: () => studio.attempt(() => remove(path)) }, "Stop, keep nothing");
+  const stages = h("ol", { class: "stages" });
+  const figures = h("p", { class: "note" });
+  panel.append(h("div", { class: "row" }, h("span", { class: "spin", "aria-hidden": "true" }), h("strong", {}, "At work"), h("span", { class: "note", id: "job-time" }), stop, kill), stages, figures);
+  const draw = (job) => {
+    const last = job.stages.at(-1);
+    panel.querySelector("#job-time").textContent = `${job.seconds.toFixed(1)} s`;
+    stages.replaceChildren(...job.stages.map((stage, at) => h("li", {}, at < job.stages.length - 1 ? "✓ " : "", STAGES[stage.stage] ?? stage.what)).slice(-8));
+    stop.disabled = job.stopping || last?.stage !== "search" || last?.best === null;
+    stop.textContent = job.stopping ? "Taking the best so far" : "Take the best so far";
+    figures.textContent = last?.stage === "search" ? [last.figures, last.gap !== null && last.gap !== undefined ? `at most ${percent(last.gap)} could still be saved` : ""].filter(Boolean).join("; ") : "";
+  };
+  const clock = setInterval(() => {
+    const now = panel.querySelector("#job-time");
+    if (!panel.isConnected) return end();
+    now.textContent = `${(Number.parseFloat(now.textContent) + 0.1 || 0).toFixed(1)} s`;
+  }, 100);
+  const end = () => {
+    clearInterval(clock);
+    events.close();
+  };
+  events.onmessage = ({ data }) => {
+    const job = JSON.parse(data);
+    if (!panel.isConnected) return end();
+    draw(job);
+    part(job);
+    if (job.state !== "running") {
+      end();
+      place.replaceChildren();
+      if (job.error) place.append(job.state === "killed" ? h("p", { class: "warning" }, "Stopped. Nothing was kept.") : problem(job.error.message));
+      over(job);
+    }
+    return undefined;
+  };
+  events.onerror = async () => {
+    if (events.readyState === EventSource.CLOSED) {
+      end();
+      place.replaceChildren(problem("The studio does not answer any more."));
+    }
+  };
+}
+
+export const running = (studio, kind) => studio.project.jobs.find((job) => job.state === "running" && job.kind.startsWith(kind));
+
+

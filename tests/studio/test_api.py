@@ -1,0 +1,317 @@
+"""The studio for programs: from a table to a release, by a client that speaks JSON."""
+
+import csv
+import io
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.conftest import PEOPLE, Studio, end, start
+
+pytestmark = pytest.mark.xdist_group("studio")
+
+
+@pytest.fixture(scope="module")
+def made(studio: Studio) -> tuple[str, dict[str, Any]]:
+    """A project on a small table, and a release of it."""
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    job = studio.client.post(f"{path}/runs", json={}).json()
+    over = studio.finished(path, job)
+    assert over["state"] == "done", over["error"]
+    return path, studio.client.get(f"{path}/releases/{over['result']['release']}").json()
+
+
+def test_upload_gives_roles_with_reasons_and_first_rows(studio: Studio) -> None:
+    project = studio.upload(PEOPLE)
+    columns = {column["name"]: column for column in project["columns"]}
+    assert project["rows"] == 400
+    assert [columns[name]["role"] for name in ("name", "age", "town")] == ["identifier", "quasi", "quasi"]
+    assert columns["age"]["kind"] == "numbers"
+    assert columns["age"]["reason"]
+    assert project["first"]["rows"][0][:2] == ["N0", "20"]
+    assert project["wrong"] is None
+
+
+def test_run_is_judged_and_repeated_exactly_from_its_files(studio: Studio, made: Any, tmp_path: Path) -> None:
+    path, release = made
+    assert release["ok"]
+    assert release["verdict"]["measured"]["k"] >= 5
+    files = {file["file"]: file for file in release["files"]}
+    assert not files["release.csv"]["private"]
+    assert all(files[name]["private"] for name in ("spec.toml", "plan.json", "report.html", "audit.json"))
+
+    def take(name: str) -> str:
+        return studio.client.get(f"{path}/releases/{release['id']}/files/{name}").text
+
+    (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
+    (tmp_path / "people.toml").write_text(take("spec.toml"), encoding="utf-8")
+    command = [sys.executable, "-m", "ringfence", "run", "people.toml", "-o", "out", "--no-report"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    again = (tmp_path / "out/public/release.csv").read_text(encoding="utf-8").splitlines()
+    assert sorted(again) == sorted(take("release.csv").splitlines())  # rows are shuffled anew
+
+
+def test_front_and_what_each_point_makes_of_the_table(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    assert studio.client.get(f"{path}/front").status_code == 404
+    studio.client.patch(f"{path}/spec", json={"tables": {"privacy": {"k": 5}}})
+    over = studio.finished(path, studio.client.post(f"{path}/front", json={"suppression": 0.1}).json())
+    assert over["state"] == "done", over["error"]
+    front = studio.client.get(f"{path}/front").json()
+    points = front["level"]["points"]
+    assert [point["k"] for point in points] == sorted({point["k"] for point in points})
+    assert [point["loss"] for point in points] == sorted(point["loss"] for point in points)
+    for point in points[:: max(1, len(points) // 4)]:
+        seen = studio.client.get(f"{path}/front/level/{point['k']}").json()
+        assert seen["suppressed"] == point["suppressed"]
+        assert seen["classes"] == point["classes"]
+        assert seen["detail"] == pytest.approx(point["loss"])
+        assert 1 / seen["risk"]["highest"] >= point["k"]
+        assert len(seen["first"]["rows"]) == 30
+    overlay = studio.client.post(f"{path}/front", json={"suppression": 0.1, "scheme": "set", "seconds": 4}).json()
+    assert studio.finished(path, overlay)["state"] == "done"
+    laid = studio.client.get(f"{path}/front").json()["overlays"]["set"]["points"]
+    assert laid
+    assert studio.client.get(f"{path}/front/set/{laid[0]['k']}").status_code == 200
+
+    k = points[len(points) // 2]["k"]
+    chosen = studio.client.post(f"{path}/front/chosen", json={"k": k}).json()
+    assert chosen["spec"]["privacy"]["k"] == k
+    over = studio.finished(path, studio.client.post(f"{path}/runs", json={}).json())
+    release = studio.client.get(f"{path}/releases/{over['result']['release']}").json()
+    assert release["metrics"]["glm"] == pytest.approx(points[len(points) // 2]["loss"])
+
+
+def test_front_that_keeps_secrets_suppresses_nothing(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    asked = {"tables": {"privacy": {"k": 5, "l": {"value": 2, "of": "illness"}}}}
+    assert studio.client.patch(f"{path}/spec", json=asked).status_code == 200
+    over = studio.finished(path, studio.client.post(f"{path}/front", json={"secrets": True}).json())
+    assert over["state"] == "done", over["error"]
+    points = studio.client.get(f"{path}/front").json()["level"]["points"]
+    assert {point["suppressed"] for point in points} == {0}
+    ks = [point["k"] for point in points]
+    assert ks == sorted(set(ks))
+    chosen = studio.client.post(f"{path}/front/chosen", json={"k": ks[0]}).json()["spec"]
+    assert chosen["privacy"]["l"] == {"value": 2, "of": "illness"}
+    assert chosen["method"]["suppression"] == 0
+
+
+def test_roles_change_with_all_that_goes_with_them_and_can_be_undone(studio: Studio) -> None:
+    project = studio.upload(PEOPLE)
+    path = f"/projects/{project['id']}"
+    asked = studio.client.patch(
+        f"{path}/spec", json={"tables": {"privacy": {"k": 4, "l": {"value": 2, "of": "illness"}}}, "what": "l"}
+    )
+    assert asked.status_code == 200, asked.text
+    other = studio.client.post(f"{path}/roles", json={"column": "illness", "role": "quasi"}).json()
+    assert other["spec"]["attributes"]["illness"]["role"] == "quasi"
+    assert "l" not in other["spec"]["privacy"]
+    assert other["steps"][1:] == ["l", "illness: quasi"]
+    back = studio.client.post(f"{path}/history/1").json()
+    assert back["spec"]["privacy"]["l"] == {"value": 2, "of": "illness"}
+    assert back["spec"]["attributes"]["illness"]["role"] == "sensitive"
+    people = studio.client.post(f"{path}/people", json={"column": "name"}).json()
+    assert people["spec"]["data"]["entity"] == "name"
+
+
+def test_methods_that_do_not_apply_say_why(studio: Studio, made: Any) -> None:
+    path, _ = made
+    found = studio.client.get(f"{path}/methods").json()
+    assert "local" in [method["name"] for method in found["methods"]]
+    why = {method["name"]: method["why"] for method in found["others"]}
+    assert "baskets" in why["itemsets"]
+
+
+def test_hierarchies_show_their_tree_and_what_they_do_not_cover(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    ages = studio.client.post(f"{path}/hierarchies/age").json()
+    assert ages["uncovered"] == []
+    assert ages["tree"]["rows"] == 400
+    assert ages["levels"][0]["labels"] == ages["leaves"] == 40
+    tree = {"role": "quasi", "hierarchy": {"tree": {"East": ["Oslo", "Hamar"], "West": ["Voss"]}}}
+    towns = studio.client.post(f"{path}/hierarchies/town", json=tree).json()
+    assert [each["value"] for each in towns["uncovered"]] == ["Bergen"]
+    assert towns["uncovered_rows"] == sum(",Bergen," in line for line in PEOPLE.splitlines())
+    assert [each["label"] for each in towns["tree"]["children"]] == ["East", "West"]
+    wrong = studio.client.post(f"{path}/hierarchies/town", json={"role": "quasi", "hierarchy": {"intervals": [5]}})
+    assert wrong.status_code == 422
+    assert "should hold numbers" in wrong.json()["error"]["message"]
+
+    sent = studio.client.post(
+        f"{path}/files", params={"name": "towns.csv"}, content="Oslo;East;*\nHamar;East;*\n"
+    ).json()
+    from_file = {"role": "quasi", "hierarchy": {"file": sent["file"], "delimiter": ";"}, "boundary": ["East"]}
+    towns = studio.client.post(f"{path}/hierarchies/town", json=from_file).json()
+    assert [each["value"] for each in towns["uncovered"]] == ["Bergen"]
+    assert towns["tree"]["children"][0]["ceiling"]
+
+
+def test_candidates_are_compared_and_one_is_chosen(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    purpose = {"counts": [["age"], ["sex", "town"]]}
+    assert studio.client.patch(f"{path}/spec", json={"tables": {"purpose": purpose}}).status_code == 200
+    asked = {"budget": 6, "methods": ["mondrian", "hilbert"]}
+    job = studio.finished(path, studio.client.post(f"{path}/comparison", json=asked).json())
+    assert job["state"] == "done", job["error"]
+    found = studio.client.get(f"{path}/comparison").json()
+    assert {row["name"] for row in job["parts"]} == {row["name"] for row in found["candidates"]}
+    assert found["advised"] in [row["name"] for row in found["candidates"] if row["made"]]
+    assert found["advice"]
+    assert found["current"]
+    chosen = studio.client.post(f"{path}/comparison/chosen", json={"name": found["advised"]})
+    assert chosen.status_code == 200, chosen.text
+    assert chosen.json()["steps"][-1] == f"chose {found['advised']}"
+    assert chosen.json()["wrong"] is None
+    assert studio.client.post(f"{path}/comparison/chosen", json={"name": "magic"}).status_code == 404
+
+
+def test_work_that_takes_too_much_memory_is_ended_with_a_sentence() -> None:
+    small = start("--memory", "0.2")
+    try:
+        project = small.client.post("/samples", json={"sample": "people"})
+        told = project.json().get("error")
+        if told is None:  # looking was modest; searching is not
+            path = f"/projects/{project.json()['id']}"
+            told = small.finished(path, small.client.post(f"{path}/front", json={}).json())["error"]
+        assert told["kind"] == "OutOfMemory"
+        assert "--memory" in told["message"]
+        assert small.client.get("/vocabulary").status_code == 200  # the studio itself goes on
+    finally:
+        end(small)
+
+
+def test_any_table_can_be_judged(studio: Studio, made: Any) -> None:
+    path, release = made
+    table = studio.client.get(f"{path}/releases/{release['id']}/files/release.csv").content
+    good = studio.client.post(f"{path}/audit", params={"name": "release.csv"}, content=table)
+    assert good.status_code == 200, good.text
+    assert good.json()["verdict"]["ok"]
+    bad = studio.client.post(f"{path}/audit", params={"name": "people.csv"}, content=PEOPLE).json()
+    assert not bad["verdict"]["ok"]
+
+
+def test_attacks_are_carried_out(studio: Studio, made: Any) -> None:
+    path, release = made
+    found = studio.client.post(f"{path}/releases/{release['id']}/audit", json={"attacks": ["linkage"]}).json()
+    assert found["verdict"]["attacks"]
+    wrong = studio.client.post(f"{path}/releases/{release['id']}/audit", json={"attacks": ["magic"]})
+    assert wrong.status_code == 422
+    assert "magic" in wrong.json()["error"]["message"]
+
+
+def test_project_is_saved_as_one_file_and_opened_again(studio: Studio, made: Any) -> None:
+    path, release = made
+    saved = studio.client.get(f"{path}/file").content
+    opened = studio.upload(saved, "people.ringfence")
+    before = studio.client.get(path).json()
+    same = ("name", "rows", "columns", "spec", "steps", "at", "releases")
+    assert {key: opened[key] for key in same} == {key: before[key] for key in same}
+    again = studio.client.get(f"/projects/{opened['id']}/releases/{release['id']}").json()
+    assert again["files"] == release["files"]
+    over = studio.finished(
+        f"/projects/{opened['id']}", studio.client.post(f"/projects/{opened['id']}/runs", json={}).json()
+    )
+    assert over["state"] == "done"
+
+
+def test_damaged_projects_are_refused(studio: Studio) -> None:
+    outside = io.BytesIO()
+    with zipfile.ZipFile(outside, "w") as file:
+        file.writestr("project.json", "{}")
+        file.writestr("../../escaped", "x")
+    for content in (b"no zip", outside.getvalue()):
+        answer = studio.client.post("/projects", params={"name": "a.ringfence"}, content=content)
+        assert answer.status_code == 422
+        assert "not a project" in answer.json()["error"]["message"]
+
+
+def test_wrong_files_get_a_sentence_and_leave_nothing(studio: Studio) -> None:
+    cases = {"empty.csv": b"", "head.csv": b"a,b\n", "zeros.csv": b"a,b\n1,\x00\n", "picture.png": b"\x89PNG"}
+    for name, content in cases.items():
+        answer = studio.client.post("/projects", params={"name": name}, content=content)
+        assert answer.status_code == 422, name
+        assert answer.json()["error"]["message"], name
+    assert studio.client.get("/projects/nothing").status_code == 404
+
+
+def test_specifications_without_meaning_are_refused_and_nothing_changes(studio: Studio) -> None:
+    project = studio.upload(PEOPLE)
+    path = f"/projects/{project['id']}"
+    for tables, word in (
+        ({"privacy": {"k": -1}}, "k"),
+        ({"attributes": {"age": {"role": "king"}}}, "king"),
+        ({"data": {"source": "/etc/passwd"}}, "data.source"),
+        ({"data": {}}, "data.source"),
+    ):
+        answer = studio.client.patch(f"{path}/spec", json={"tables": tables})
+        assert answer.status_code == 422
+        assert word in answer.json()["error"]["message"]
+    assert studio.client.get(path).json()["spec"] == project["spec"]
+
+
+def test_long_search_is_stopped_with_the_best_so_far_or_killed(studio: Studio) -> None:
+    path = f"/projects/{studio.client.post('/samples', json={'sample': 'people'}).json()['id']}"
+    method = {"name": "optimal", "scheme": "set", "metric": "glm", "suppression": 0.02}
+    assert studio.client.patch(f"{path}/spec", json={"tables": {"method": method}}).status_code == 200
+
+    def until_it_has_an_answer(job: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(600):
+            now: dict[str, Any] = studio.client.get(f"{path}/jobs/{job['id']}").json()
+            if now["course"] or now["state"] != "running":
+                return now
+            time.sleep(0.1)
+        raise AssertionError("no answer in a minute")
+
+    job = studio.client.post(f"{path}/runs", json={}).json()
+    assert until_it_has_an_answer(job)["state"] == "running"
+    studio.client.delete(f"{path}/jobs/{job['id']}")
+    assert studio.finished(path, job)["state"] == "killed"
+    assert studio.client.get(path).json()["releases"] == []
+
+    job = studio.client.post(f"{path}/runs", json={}).json()
+    assert until_it_has_an_answer(job)["state"] == "running"
+    studio.client.post(f"{path}/jobs/{job['id']}/stop")
+    over = studio.finished(path, job)
+    assert over["state"] == "done", over["error"]
+    release = studio.client.get(f"{path}/releases/{over['result']['release']}").json()
+    assert release["ok"]
+    assert not release["search"]["optimal"]
+
+
+def test_formulas_are_escaped_if_asked(studio: Studio) -> None:
+    rows = "".join(f"{n % 3},{n % 2}\n" for n in range(60))
+    table = "age,note\n" + rows.replace(",1\n", ",=HYPERLINK(1)\n").replace(",0\n", ",-5\n")
+    project = studio.upload(table, "formulas.csv")
+    path = f"/projects/{project['id']}"
+    studio.client.post(f"{path}/roles", json={"column": "age", "role": "quasi"})
+    changed = studio.client.post(f"{path}/roles", json={"column": "note", "role": "insensitive"})
+    assert changed.status_code == 200, changed.text
+    over = studio.finished(path, studio.client.post(f"{path}/runs", json={}).json())
+    assert over["state"] == "done", over["error"]
+    file = f"{path}/releases/{over['result']['release']}/files/release.csv"
+    plain = list(csv.DictReader(io.StringIO(studio.client.get(file).text)))
+    safe = list(csv.DictReader(io.StringIO(studio.client.get(file, params={"formulas": "false"}).text)))
+    assert {row["note"] for row in plain} == {"=HYPERLINK(1)", "-5"}
+    assert {row["note"] for row in safe} == {"'=HYPERLINK(1)", "-5"}
+
+
+def test_everything_is_described(studio: Studio) -> None:
+    described = studio.client.get("/openapi.json").json()
+    assert len(described["paths"]) > 20
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("description"), f"{method} {path} says nothing of itself"
+
+
+def test_memory_is_bounded_and_shown(studio: Studio, made: Any) -> None:
+    path, _ = made
+    studio.client.post(f"{path}/hierarchies/age")
+    memory = studio.client.get(path).json()["memory"]
+    assert 0 < memory["now"] < memory["most"] == 4_000_000_000
+    assert memory["disk"] > len(PEOPLE)

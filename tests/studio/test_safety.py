@@ -1,0 +1,149 @@
+"""Who gets in, and who does not."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.studio.conftest import PEOPLE, Studio, end, start
+
+pytestmark = pytest.mark.xdist_group("studio")
+
+
+@pytest.fixture
+def path(studio: Studio) -> str:
+    """A project's path."""
+    return f"/api/projects/{studio.upload(PEOPLE)['id']}"
+
+
+def test_without_token_or_session_nothing_is_shown(studio: Studio, path: str) -> None:
+    with httpx.Client(base_url=studio.base) as stranger:
+        for each in (path, f"{path}/file", f"{path}/jobs/x/events", "/api/openapi.json", "/api/vocabulary"):
+            assert stranger.get(each).status_code == 401, each
+        assert stranger.get("/p/anything").headers["location"] == "/login"
+        assert stranger.get("/static/studio.js").status_code == 303
+        wrong = stranger.get(path, headers={"Authorization": "Bearer " + "x" * 32})
+        assert wrong.status_code == 401
+        assert stranger.post("/api/session", data={"token": "x"}).status_code == 403
+        welcome = stranger.post("/api/session", data={"token": studio.token})
+        cookie = welcome.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "samesite=strict" in cookie.lower()
+        assert stranger.get(path).status_code == 200
+
+
+def test_other_hosts_and_origins_are_refused_even_with_the_session(studio: Studio, path: str) -> None:
+    with httpx.Client(base_url=studio.base) as browser:
+        browser.get(f"/?token={studio.token}")
+        assert browser.get(path).status_code == 200
+        port = studio.base.rsplit(":", 1)[1]
+        events = f"{path}/jobs/x/events"
+        for each in (path, events, "/"):
+            assert browser.get(each, headers={"Host": f"evil.example:{port}"}).status_code == 421
+            for origin in ("http://evil.example", "null", "http://127.0.0.1:1", f"https://127.0.0.1:{port}"):
+                assert browser.get(each, headers={"Origin": origin}).status_code == 403
+            for site in ("cross-site", "same-site"):
+                assert browser.get(each, headers={"Sec-Fetch-Site": site}).status_code == 403
+        change = {"tables": {"privacy": {"k": 2}}}
+        assert browser.patch(f"{path}/spec", json=change).status_code == 403  # it does not say where from
+        assert browser.patch(f"{path}/spec", json=change, headers={"Origin": studio.base}).status_code == 200
+
+
+def test_pages_may_run_nothing_but_our_own_script(studio: Studio) -> None:
+    answer = httpx.get(f"{studio.base}/login")
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    for name in ("home", "login", "project", "base"):
+        source = (Path(__file__).parents[2] / f"src/ringfence/studio/pages/{name}.html.jinja").read_text()
+        assert "style=" not in source
+        assert "onclick" not in source
+        assert "http://" not in source.replace("http://www.w3.org", "")
+        assert "https://" not in source
+
+
+def test_reports_may_run_no_script_at_all(studio: Studio, path: str) -> None:
+    project = path.removeprefix("/api")
+    over = studio.finished(project, studio.client.post(f"{project}/runs", json={}).json())
+    file = f"{project}/releases/{over['result']['release']}/files/report.html"
+    shown = studio.client.get(file, params={"shown": "true"})
+    assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert "attachment" in studio.client.get(file).headers["content-disposition"]
+
+
+def test_files_outside_of_a_release_cannot_be_taken(studio: Studio, path: str) -> None:
+    project = path.removeprefix("/api")
+    over = studio.finished(project, studio.client.post(f"{project}/runs", json={}).json())
+    base = f"{project}/releases/{over['result']['release']}/files"
+    for name in ("..%2F..%2Fpeople.csv", "%2Fetc%2Fpasswd", "people.csv"):
+        assert studio.client.get(f"{base}/{name}").status_code == 404
+    for name in ("studio.py", "..%2Fserve.py", "%2Fetc%2Fpasswd"):
+        assert httpx.get(
+            f"{studio.base}/static/{name}", headers={"Authorization": f"Bearer {studio.token}"}
+        ).status_code in (404, 405)
+
+
+def test_names_of_uploads_stay_in_their_folder(studio: Studio) -> None:
+    assert studio.upload(PEOPLE, "../../../tmp/people.csv")["name"] == "people.csv"
+    assert studio.upload(PEOPLE, "a\\b<script>.csv")["name"] == "b_script_.csv"
+
+
+def test_uploads_are_limited_and_folders_are_private_and_removed() -> None:
+    studio = start("--upload-limit", "1")
+    try:
+        folders = _folders()
+        assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
+        large = studio.client.post("/projects", params={"name": "a.csv"}, content=b"a,b\n" + b"1,2\n" * 300_000)
+        assert large.status_code == 413
+        assert "larger than 1 MB" in large.json()["error"]["message"]
+        project = studio.upload(PEOPLE)
+        kept = [folder for folder in _folders() if (folder / project["id"]).is_dir()]
+        assert len(kept) == 1
+        assert studio.client.delete(f"/projects/{project['id']}").status_code == 204
+        assert not (kept[0] / project["id"]).exists()
+    finally:
+        end(studio)
+    assert not kept[0].exists()
+
+
+def test_what_a_killed_studio_leaves_is_swept() -> None:
+    first = start()
+    project = first.upload(PEOPLE)["id"]
+    (left,) = [folder for folder in _folders() if (folder / project).is_dir()]
+    first.process.send_signal(signal.SIGKILL)
+    first.process.wait(10)
+    first.client.close()
+    assert first.process.stdout is not None
+    first.process.stdout.close()
+    assert left.exists()
+    end(start())
+    assert not left.exists()
+
+
+def _folders() -> list[Path]:
+    return [path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith("ringfence-studio")]
+
+
+def test_another_host_demands_a_token() -> None:
+    command = [sys.executable, "-m", "ringfence", "studio", "--no-browser", "--port", "0", "--host"]
+    plain = {key: value for key, value in os.environ.items() if key != "RINGFENCE_TOKEN"}
+    for host, extra, word in (
+        ("192.0.2.1", {}, "demands a token"),
+        ("192.0.2.1", {"RINGFENCE_TOKEN": "short"}, "demands a token"),
+        ("0.0.0.0", {"RINGFENCE_TOKEN": "x" * 20}, "every address"),
+        ("192.0.2.1", {"RINGFENCE_TOKEN": "x" * 20}, "cannot serve"),
+    ):
+        told = subprocess.run(
+            [*command, host], check=False, env={**plain, **extra}, capture_output=True, text=True, timeout=60
+        )
+        assert told.returncode == 2
+        assert word in told.stderr
