@@ -189,9 +189,67 @@ def test_a_scheme_front_as_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ({"scheme": "set"}, {"algorithm": "poka"}, "frontier.algorithm = 'poka' is over the levels"),
         ({"scheme": "set"}, {"points": "nodes"}, "frontier.points is over levels"),
         ({}, {"k": [2]}, "frontier.k belongs to schemes other than level"),
-        ({"name": "cluster"}, {}, "method.name = 'cluster': a front is over recodings"),
+        ({"name": "levels", "levels": {}}, {}, "method.name = 'levels': a front is over recodings or groups"),
+        ({"name": "cluster"}, {"algorithm": "poka"}, "frontier.algorithm = 'poka' is over recodings by levels"),
     ],
 )
 def test_what_a_front_cannot_do(method: dict[str, str], frontier: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
         rf.frontier(people(100), with_parts(people_spec(), privacy={}, method=method, frontier=frontier))
+
+
+ILL = {"s": {"role": "sensitive"}, "q": {"role": "quasi", "hierarchy": {"tree": {"g": ["a", "b"], "h": ["c", "d"]}}}}
+WHO = [f"{illness} {n // 4}" for n, illness in enumerate("xyxyxxyxyxx" * 3)]  # everybody has one illness
+VARIED = pa.table({"q": list("aaaabbbccdd") * 3, "s": list("xyxyxxyxyxx") * 3, "who": WHO})
+
+
+@pytest.mark.parametrize("privacy", [{"l": 2}, {"p": 2}, {"t": 0.3}])
+@pytest.mark.parametrize("data", [{"unlisted": "drop"}, {"entity": "who"}], ids=["rows", "people"])
+def test_further_models_go_with_suppression_at_chosen_k(privacy: dict[str, float], data: dict[str, str]) -> None:
+    parts = {"data": data, "attributes": ILL, "method": {"metric": "glm", "suppression": 0.4}}
+    front = rf.frontier(VARIED, rf.Spec(**parts, privacy=privacy, frontier={"k": [2, 4, 9]}))
+    assert isinstance(front, SchemeFrontier)
+    assert [row["k"] for row in front.table.to_pylist()] == [2, 4, 9]
+    for row in front.table.to_pylist():
+        release = rf.anonymize(VARIED, rf.Spec(**parts, privacy={**privacy, "k": row["k"]}))
+        assert (row["loss"], row["suppressed"]) == (release.metrics["glm"], release.metrics["suppressed"])
+        assert row["proven"]
+
+
+@pytest.mark.parametrize("name", ["local", "mondrian", "cluster", "ring"])
+def test_methods_that_group_rows_have_a_front_at_chosen_k(name: str, tmp_path: Path) -> None:
+    spec = rf.Spec(attributes={"q": ILL["q"]}, method={"name": name}, data={"unlisted": "drop"})
+    front = rf.frontier(VARIED, spec)
+    assert isinstance(front, SchemeFrontier)
+    rows = front.table.to_pylist()
+    assert [row["k"] for row in rows] == [2, 3, 5, 10]
+    asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": 5})})
+    assert rows[2]["loss"] == rf.anonymize(VARIED, asked).metrics[spec.method.minimized]
+    assert front.plan(4).kind == front.plan(5).kind
+    page = front.save(tmp_path).read_text(encoding="utf-8")
+    assert f"by the method {name}" in page
+
+
+def test_the_page_says_what_each_k_costs(front: Frontier, tmp_path: Path) -> None:
+    picture = front.plot()
+    asked = [row["k"] for row in picture.costs]
+    assert asked == [2, 3, 5, 10, 20, 50, 100]
+    assert [row["loss"] for row in picture.costs] == [front.front.best(k).loss for k in asked]
+    assert picture.sentences[0].startswith("k = 2: a loss of ")
+    assert "than for k = 2" in picture.sentences[1]
+    page = front.save(tmp_path).read_text(encoding="utf-8")
+    below = page[page.rindex("</script>") :]
+    assert all(sentence in below for sentence in picture.sentences)
+    assert below.count("<tr>") == len(asked) + 1
+    assert "may miss points" not in page
+
+
+def test_poka_says_that_it_may_miss_points(tmp_path: Path) -> None:
+    spec = with_parts(
+        people_spec(), privacy={}, method={"metric": "dm", "suppression": 0.02}, frontier={"algorithm": "poka"}
+    )
+    found = level_front(people(300), spec)
+    assert "may miss points" in found.found
+    page = found.save(tmp_path).read_text(encoding="utf-8")
+    assert "may miss points" in page[page.rindex("</script>") :]
+    assert "log" in str(found.plot().chart.to_dict())

@@ -118,14 +118,27 @@ def _check_composite(spec: Spec) -> None:
         raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
 
 
+def is_for_chosen_k(spec: Spec) -> bool:
+    """Whether a front is made one k after the other, by what decides for one: of groups, and over levels with further
+    models where rows may be suppressed. (Freer schemes are always searched so, from the largest k down.)"""
+    further = bool(spec.diversities() or spec.closenesses() or spec.privacy.p is not None)
+    by_levels = all(spec.scheme_of(name) == "level" for name in spec.of_role("quasi"))
+    return spec.groups_rows or (further and by_levels and bool(spec.method.suppression))
+
+
 def check_front(spec: Spec, freer: list[str]) -> None:
     """Refuse what a front over levels, or one over other schemes, cannot do."""
     if spec.data.composite:
         raise SpecError("data.composite = true: a front is over classes of rows; leave it out to count people in these")
-    if not spec.method.traits.by_scheme:
-        allowed = listed(methods_that(by_scheme=True))
-        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings; allowed: {allowed}")
-    if not freer and spec.frontier.k is not None:
+    if not spec.method.traits.by_scheme and not spec.groups_rows:
+        allowed = listed([*methods_that(by_scheme=True), *methods_that(way=GROUPS)])
+        raise SpecError(f"method.name = {spec.method.name!r}: a front is over recodings or groups; allowed: {allowed}")
+    if is_for_chosen_k(spec) and spec.frontier.algorithm != "exact":
+        raise SpecError(
+            f"frontier.algorithm = {spec.frontier.algorithm!r} is over recodings by levels without further models;"
+            " allowed here: exact"
+        )
+    if not freer and spec.frontier.k is not None and not is_for_chosen_k(spec):
         raise SpecError(
             "frontier.k belongs to schemes other than level: over levels, the front has every k; leave it out"
         )
@@ -161,7 +174,7 @@ def check_shown(spec: Spec) -> None:
 
 
 def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
-    """Refuse labels that list values, or whose grid nobody has stated; and boundaries, which may leave no other."""
+    """Refuse labels that list values, or whose grid nobody has stated; and ranges within boundaries."""
     shown, asked = spec.shown_as(name), f"attributes.{name} is to have loose labels"
     if shown == "set":
         raise SpecError(f"{asked}, but representation = 'set' lists values; allowed: range, hierarchy")
@@ -174,9 +187,10 @@ def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
         raise SpecError(f"{asked}, and has no hierarchy whose labels they could be; give it one")
     if isinstance(attribute.hierarchy, FanoutHierarchy):
         raise SpecError(f"{asked}, but the groups of a fan-out are named by values; give it another hierarchy")
-    if attribute.boundary is not None:
+    if attribute.boundary is not None and shown == "range":
         raise SpecError(
-            f"{asked}, and has a boundary, within which labels may have to tell values; leave one of them out"
+            f"{asked}, and has a boundary, which a range that ends on a grid may pass; leave the boundary out, or show"
+            " nodes (representation = 'hierarchy')"
         )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ringfence.census.census import Census
+    from ringfence.plans.base import Plan
     from ringfence.plans.recode import GlobalPlan
     from ringfence.report.front import FrontPicture
     from ringfence.search.front.frontier import Front, Point
@@ -131,7 +132,8 @@ class Frontier(Saved):
         """How it was found, in words."""
         front = self.front
         proof = "" if front.complete else "; the time was up, so there may be better ones"
-        return f"{front.nodes:,} of {front.lattice:,} nodes evaluated in {front.seconds:.2f} s{proof}"
+        partly = "; POkA may miss points" if self._may_miss else ""
+        return f"{front.nodes:,} of {front.lattice:,} nodes evaluated in {front.seconds:.2f} s{proof}{partly}"
 
     def plan(self, k: int) -> "GlobalPlan":
         """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
@@ -152,7 +154,13 @@ class Frontier(Saved):
         """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""
         from ringfence.report.front import draw_front
 
-        return draw_front(self.front, self.knees, self.census.names, self.spec.method.metric)
+        names, metric = self.census.names, self.spec.method.metric
+        return draw_front(self.front, self.knees, names, metric, self.census.rows, may_miss=self._may_miss)
+
+    @property
+    def _may_miss(self) -> bool:
+        """Whether it was found by a search that does not look everywhere."""
+        return self.spec.frontier.algorithm == "poka"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the front as JSON would have it."""
@@ -170,7 +178,7 @@ class Frontier(Saved):
 
 @dataclass(frozen=True, eq=False)
 class SchemeFrontier(Saved):
-    """What some chosen k cost under schemes that are freer than levels, each point proven or with what bounds it.
+    """What some chosen k cost, searched one by one, each point proven or with what bounds it.
 
     Its `table` has k, loss, what no recoding can go below, whether the point is proven, suppressed rows, classes, what
     the best recoding by levels loses, and the number of labels of each attribute.
@@ -190,7 +198,7 @@ class SchemeFrontier(Saved):
                 "suppressed": int(point.decision.metrics["suppressed"]),
                 "classes": int(point.decision.metrics["classes"]),
                 "by_levels": self.front.level_loss(point.k),
-                **{name: len(column.blocks()) for name, column in point.decision.recoding.columns.items()},
+                **{name: len({*column.labels}) for name, column in point.decision.plan.columns.items()},
             }
             for point in self.front.points
         ]
@@ -208,21 +216,24 @@ class SchemeFrontier(Saved):
         none = f"; no recoding is possible for k = {', '.join(map(str, impossible))}" if impossible else ""
         return f"{proven} of {len(points)} points proven in {self.front.seconds:.2f} s{none}"
 
-    def plan(self, k: int) -> "GlobalPlan":
+    def plan(self, k: int) -> "Plan":
         """Return the plan of the smallest chosen k from `k` on: what holds there holds for k."""
-        return self.front.best(k).decision.recoding
+        return self.front.best(k).decision.plan
 
     def plot(self) -> "FrontPicture":
         """Return the picture: loss against k, over the front of levels where there is one."""
         from ringfence.report.front import draw_scheme_front
 
         schemes = list(dict.fromkeys(map(self.spec.scheme_of, self.census.names)))
-        return draw_scheme_front(self.front, self._rows(), schemes, self.spec.method.metric)
+        called = f"the scheme{'s' * (len(schemes) > 1)} {' and '.join(schemes)}"
+        if not self.spec.method.traits.by_scheme:
+            called = f"the method {self.spec.method.name}"
+        return draw_scheme_front(self.front, self._rows(), called, self.spec.method.minimized, self.census.rows)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the front as JSON would have it."""
         return {
-            "metric": self.spec.method.metric,
+            "metric": self.spec.method.minimized,
             "suppression": self.spec.method.suppression_limit,
             "rows": self.census.rows,
             "schemes": {name: self.spec.scheme_of(name) for name in self.census.names},

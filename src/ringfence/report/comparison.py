@@ -127,16 +127,16 @@ class ComparisonPage:
     def text(self) -> str:
         """Return the table and the advice, for a terminal."""
         columns = self._columns()
-        grid = [["", "candidate", *(_head(key)[0] for key in columns), "proven"]]
-        for row in self.made:
+        grid = [["", "", "candidate", *(_head(key)[0] for key in columns), "proven"]]
+        for place, row in enumerate(self.made, 1):
             mark = "→" if row["name"] == self.best else "≠" if not row["as_asked"] else ""
-            grid.append([mark, row["name"], *(_cell(key, row.get(key)) for key in columns), _proven(row)])
+            grid.append([mark, str(place), row["name"], *(_cell(key, row.get(key)) for key in columns), _proven(row)])
         if self.naive is not None:
-            grid.append(["", "(naive)", *(_cell(key, self.naive.get(key)) for key in columns), ""])
+            grid.append(["", "", "(naive)", *(_cell(key, self.naive.get(key)) for key in columns), ""])
         widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
         lines = [
             "  ".join(
-                cell.ljust(w) if at < 2 else cell.rjust(w)
+                cell.ljust(w) if at < 3 else cell.rjust(w)
                 for at, (cell, w) in enumerate(zip(line, widths, strict=True))
             )
             for line in grid
@@ -156,10 +156,10 @@ class ComparisonPage:
             {
                 "risk": row["risk_mean"],
                 "off": row["off"],
-                "name": row["name"],
+                "name": str(place),
                 "kind": "advised" if row["name"] == self.best else "as asked" if row["as_asked"] else "another promise",
             }
-            for row in self.made
+            for place, row in enumerate(self.made, 1)
             if row.get("risk_mean") is not None and row["off"] > 0
         ]
         x = alt.X(

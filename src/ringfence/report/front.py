@@ -9,7 +9,8 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from ringfence.report.style import ACCENT, ORIGINAL, RELEASE, Chart, data, finish, layered
+from ringfence.markup import table
+from ringfence.report.style import ACCENT, INK, ORIGINAL, RELEASE, Chart, data, finish, layered
 from ringfence.report.words import number
 from ringfence.search.front.frontier import Front, Point
 from ringfence.search.front.scheme_front import SchemeFront
@@ -23,22 +24,53 @@ KNEES = (
 )
 
 
+MARKED = (2, 3, 5, 10, 20, 50, 100)
+"""The k that people ask about: each is marked, and said in words."""
+STEEP = 20
+"""Losses that differ by more than this factor are drawn on a scale of logarithms: else the small ones, which are those
+of the k that people ask about, all lie on the axis."""
+
+MAY_MISS = (
+    "POkA looks at a part of the recodings only: the front may miss points, and what it shows for a k may not be the"
+    " cheapest."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class FrontPicture:
-    """A chart with the words that go with it."""
+    """A chart with the words that go with it: what it shows, and `costs`, a row for each k that people ask about."""
 
     chart: Chart
     title: str
     words: str
+    costs: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each k costs, in words."""
+        return [row["words"] for row in self.costs]
 
     def html(self) -> str:
         """Return a page that needs nothing else: the chart tells the levels of each point under the pointer."""
         page: str = vl_convert.vegalite_to_html(self.chart.to_json(), bundle=True)
         style = (
-            "<style>body{font-family:Arial,Helvetica,sans-serif;max-width:60em;margin:2em auto;color:#222b35}</style>"
+            "<style>body{font-family:Arial,Helvetica,sans-serif;max-width:60em;margin:2em auto;color:#222b35}"
+            "td,th{text-align:right;padding:.2em 1em}</style>"
         )
         head = f"<title>{escape(self.title)}</title>{style}"
-        return page.replace("</head>", f"{head}</head>", 1).replace("</body>", f"<p>{escape(self.words)}</p></body>", 1)
+        below = f"<p>{escape(self.words)}</p>{self._told()}"
+        page = page.replace("</head>", f"{head}</head>", 1)
+        top, bottom = page.rsplit("</body>", 1)  # the script before it may have one in a string
+        return f"{top}{below}</body>{bottom}"
+
+    def _told(self) -> str:
+        """Return what each k costs, as a list and as a table."""
+        if not self.costs:
+            return ""
+        said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
+        shown = [key for key in self.costs[0] if key != "words"]
+        rows = [[_figure(row[key]) for key in shown] for row in self.costs]
+        return f"<h2>What each k costs</h2><ul>{said}</ul>{table(shown, rows)}"
 
     def png(self) -> bytes:
         """Return the chart as a PNG."""
@@ -49,8 +81,42 @@ class FrontPicture:
         return {"application/vnd.vegalite.v6+json": self.chart.to_dict(), "text/plain": self.title}
 
 
-def draw_front(front: Front, knees: Sequence[Point], names: Sequence[str], metric: str) -> FrontPicture:
-    """Draw a front: its steps and points over the cloud of nodes that others dominate, knees marked."""
+def _figure(value: float | None) -> str:
+    return "" if value is None else number(value)
+
+
+def costs_of(points: Sequence[tuple[int, float, int]], rows: int, metric: str) -> list[dict[str, Any]]:
+    """Return what each k that people ask about costs, given (k, loss, suppressed rows) of the best release for it."""
+    found: list[dict[str, Any]] = []
+    for k, loss, suppressed in points:
+        words = f"k = {k:,}: a loss of {number(loss)} ({metric})"
+        before = found[-1] if found else None
+        if before is not None and before["loss"] > 0:
+            more = loss / before["loss"] - 1
+            change = "as much as" if abs(more) < 0.0005 else f"{abs(more):.0%} {'more' if more > 0 else 'less'} than"
+            words += f", {change} for k = {before['k']:,}"
+        left = f"{suppressed:,} of {rows:,} rows are" if suppressed else "no row is"
+        found.append({"k": k, "loss": loss, "suppressed": suppressed, "words": f"{words}; {left} left out."})
+    return found
+
+
+def _axes(losses: Sequence[float], largest: int, metric: str) -> tuple[alt.X, alt.Y]:
+    """Return axes on which the k that people ask about can be read, and what they cost."""
+    decades = [10**power for power in range(3, 10) if 10**power <= largest]
+    ticks = [k for k in (*MARKED, *decades) if k <= largest] or [largest]
+    axis = alt.Axis(title="k (log)", format=",", values=ticks)
+    x = alt.X("k:Q", scale=alt.Scale(type="log", nice=False), axis=axis)
+    steep = min(losses) > 0 and max(losses) > STEEP * min(losses)
+    scale = alt.Scale(type="log", nice=True) if steep else alt.Scale(zero=True)
+    named = f"loss ({metric}{', log' if steep else ''})"
+    return x, alt.Y("loss:Q", scale=scale, axis=alt.Axis(title=named, format="~s" if max(losses) >= 1000 else "~g"))
+
+
+def draw_front(
+    front: Front, knees: Sequence[Point], names: Sequence[str], metric: str, rows_read: int, *, may_miss: bool = False
+) -> FrontPicture:
+    """Draw a front: its steps and points over the cloud of nodes that others dominate, knees marked, and the k that
+    people ask about. `may_miss` says that it was found by a search that does not look everywhere."""
     marked = {point.k for point in knees}
     rows = [
         {
@@ -63,8 +129,12 @@ def draw_front(front: Front, knees: Sequence[Point], names: Sequence[str], metri
         }
         for point in front.points
     ]
-    x = alt.X("k:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="k (log)", format=",", tickCount=8))
-    y = alt.Y("loss:Q", axis=alt.Axis(title=f"loss ({metric})"))
+    cloud = _cloud(front)
+    losses = [*(point.loss for point in front.points), *(each["loss"] for each in cloud)]
+    x, y = _axes(losses, max(point.k for point in front.points), metric)
+    last_k = front.answers[-1].k
+    asked = [(k, front.best(k)) for k in MARKED if max(front.least, 2) <= k <= last_k]
+    costs = costs_of([(k, point.loss, point.suppressed) for k, point in asked], rows_read, metric)
     tips = [
         alt.Tooltip(f"{field}:{kind}", format=",")
         for field, kind in (("k", "Q"), ("suppressed", "Q"), ("classes", "Q"))
@@ -74,9 +144,10 @@ def draw_front(front: Front, knees: Sequence[Point], names: Sequence[str], metri
     base = alt.Chart(data(rows)).encode(x=x, y=y)
     knee_rows = [row for row in rows if row["knee"]]
     chart = layered(
-        alt.Chart(data(_cloud(front))).mark_circle(size=14, color=ORIGINAL, opacity=0.35).encode(x=x, y=y),
+        alt.Chart(data(cloud)).mark_circle(size=14, color=ORIGINAL, opacity=0.35).encode(x=x, y=y),
         base.mark_line(interpolate="step-before", color=RELEASE, strokeWidth=2),
         base.mark_circle(size=48, color=RELEASE, opacity=1).encode(tooltip=tips),
+        alt.Chart(data(costs)).mark_tick(color=INK, thickness=2, size=16, orient="vertical").encode(x=x, y=y),
         alt.Chart(data(knee_rows)).mark_point(size=170, color=ACCENT, strokeWidth=2).encode(x=x, y=y, tooltip=tips),
         alt.Chart(data(knee_rows)).mark_text(dx=10, dy=14, align="left", color=ACCENT).encode(x=x, y=y, text="knee:N"),
         width=760,
@@ -88,18 +159,19 @@ def draw_front(front: Front, knees: Sequence[Point], names: Sequence[str], metri
     )
     words = (
         f"Each blue point is a release that none of the {front.lattice:,} recodings betters: less loss means less k."
-        f" Grey are recodings at the largest k that they can have. {KNEES if knees else ''}"
+        f" Grey are recodings at the largest k that they can have; ticks mark the k that are told below."
+        f" {KNEES if knees else ''}"
     )
-    return FrontPicture(finish(chart, title), title, words)
+    if may_miss:
+        words = f"{MAY_MISS} {words}"
+    return FrontPicture(finish(chart, title), title, words, costs)
 
 
 def draw_scheme_front(
-    front: SchemeFront, rows: Sequence[Mapping[str, Any]], schemes: Sequence[str], metric: str
+    front: SchemeFront, rows: Sequence[Mapping[str, Any]], called: str, metric: str, rows_read: int
 ) -> FrontPicture:
     """Draw what the chosen k cost: proven points filled, others hollow with a line down to what none can go below."""
     points = [{**row, "kind": "proven" if row["proven"] else "best found"} for row in rows]
-    x = alt.X("k:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="k (log)", format=",", tickCount=8))
-    y = alt.Y("loss:Q", axis=alt.Axis(title=f"loss ({metric})"))
     tips = [alt.Tooltip("k:Q", format=","), alt.Tooltip("kind:N")]
     tips += [alt.Tooltip(f"{name}:Q", format=",.6~g") for name in ("loss", "at_least", "by_levels", "suppressed")]
     most = max(row["k"] for row in rows)
@@ -107,14 +179,17 @@ def draw_scheme_front(
     shown = [step for step in steps if step["k"] <= most] + [{**step, "k": most} for step in steps if step["k"] > most][
         :1
     ]
-    named = f"the scheme{'s' * (len(schemes) > 1)} {' and '.join(schemes)}"
+    bounds = [row["at_least"] for row in rows if row["at_least"] > 0]  # none is known of groups
+    drawn = [*(row["loss"] for row in rows), *bounds, *(step["loss"] for step in shown)]
+    x, y = _axes(drawn, most, metric)
+    named = called
     names = [{"k": rows[-1]["k"], "loss": rows[-1]["loss"], "name": named, "colour": RELEASE}]
     names += [{**shown[-1], "name": "levels", "colour": "#6b7480"}] if shown else []
     open_ones = [point for point in points if not point["proven"]]
     base = alt.Chart(data(points)).encode(x=x, y=y)
     chart = layered(
         alt.Chart(data(shown)).mark_line(interpolate="step-before", color=ORIGINAL, strokeWidth=2).encode(x=x, y=y),
-        alt.Chart(data(open_ones))
+        alt.Chart(data([point for point in open_ones if point["at_least"] > 0]))
         .mark_rule(color=RELEASE, strokeDash=[3, 3])
         .encode(x=x, y=alt.Y("at_least:Q"), y2=alt.Y2("loss:Q")),
         base.mark_line(color=RELEASE, strokeWidth=1, opacity=0.5),
@@ -134,11 +209,12 @@ def draw_scheme_front(
         share, k = max(saved)
         title += f"; up to {share:.0%} less than by levels (k = {k:,})"
     words = (
-        "Blue are the best recodings for the chosen k: filled where no better one exists, hollow where none was found;"
-        " the dashed line then ends where none can go below."
+        "Blue are the best releases for the chosen k: filled where no better one exists, hollow where none was found;"
+        " a dashed line then ends where none can go below, as far as that is known."
         f"{' Grey are the best recodings by levels of the hierarchies.' if shown else ''}"
     )
-    return FrontPicture(finish(chart, title), title, words)
+    costs = costs_of([(row["k"], row["loss"], row["suppressed"]) for row in rows], rows_read, metric)
+    return FrontPicture(finish(chart, title), title, words, costs)
 
 
 def _cloud(front: Front) -> list[dict[str, float]]:

@@ -32,6 +32,9 @@ class Hands(Protocol):
     def placed(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a number each, all different, in the column `PLACE`."""
 
+    def numbered_by(self, rows: ibis.Table, order: ibis.Value, name: str) -> ibis.Table:
+        """Return rows with a column that numbers them from 0 on, sorted by `order`."""
+
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
         """Return for each number what to sort it by, which nobody can guess who does not know the secret."""
 
@@ -217,8 +220,8 @@ class Pseudonym:
 def numbered(engine: Hands, rows: ibis.Table, name: str) -> ibis.Table:
     """Return rows with a column that numbers them from 1 on, in a random order."""
     placed = engine.placed(rows)
-    number = ibis.row_number().over(order_by=engine.by_chance(placed[PLACE], token_hex(16))) + 1
-    return placed.mutate(number.name(name)).drop(PLACE)
+    drawn = engine.numbered_by(placed, engine.by_chance(placed[PLACE], token_hex(16)), name)
+    return with_columns(drawn, {name: drawn[name] + 1}).drop(PLACE)
 
 
 def with_columns(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:

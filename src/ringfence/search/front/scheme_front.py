@@ -6,6 +6,7 @@ at least as much as published ones. So searches go from the largest k down, each
 what no recoding can go below for a k, none can for a larger one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,9 @@ from ringfence.search.front.frontier import Front, exact_front
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.schemes import best_recodings
 from ringfence.spec import Spec
+
+Decide = Callable[[Census, Spec, Watch], Decision]
+"""What decides for one k."""
 
 USUAL = (2, 3, 5, 10, 20, 50, 100)
 """The k that are shown if none are chosen."""
@@ -106,6 +110,32 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     if not points:
         raise Unsatisfiable(f"no recoding of these schemes is possible for any k of {chosen}")
     return SchemeFront(_with_rising_bounds(points[::-1]), levels, tuple(sorted(impossible)), watch.seconds)
+
+
+def chosen_front(census: Census, spec: Spec, watch: Watch, decide: Decide) -> SchemeFront:
+    """Return what a method finds for each k of `frontier.k`, each searched by itself: for groups of rows, and for
+    recodings by levels with further models and suppression.
+
+    Nothing is concluded from one k for another: which rows are suppressed for t or for varied values depends on k.
+    """
+    chosen = sorted({*(spec.frontier.k or [k for k in USUAL if k <= census.rows // 2] or [2])})
+    points: list[SchemePoint] = []
+    impossible: list[int] = []
+    for place, k in enumerate(chosen):
+        left = None if watch.time_limit is None else max(0.0, watch.time_limit - watch.seconds) / (len(chosen) - place)
+        asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": k})})
+        own = Watch(left, None if watch.listener is None else _telling(watch.listener, k))
+        try:
+            decision = decide(census, asked, own)
+        except Unsatisfiable:
+            impossible.append(k)
+            continue
+        cost = decision.metrics[spec.method.minimized]
+        found = decision.search or SearchResult(cost, cost == 0, 0.0, own.nodes, 0, own.seconds)
+        points.append(SchemePoint(k, decision, replace(found, cost=cost)))
+    if not points:
+        raise Unsatisfiable(f"no release is possible for any k of {chosen}")
+    return SchemeFront(tuple(points), None, tuple(impossible), watch.seconds)
 
 
 def _telling(listener: Listener, k: int) -> Listener:
