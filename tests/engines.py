@@ -21,30 +21,28 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pyarrow.parquet
-import pytest
 
 from ringfence.rows.engine import Engine
 from ringfence.rows.engines import engine_for
 from ringfence.rows.postgres_wire import copy_in, create, quoted
 from ringfence.spec.tables import Data
+from tests.spark import missing, spark
 
-ENGINES = ["duckdb", "postgres"]
+ENGINES = ["duckdb", "postgres", "spark"]
 _NUMBERS = itertools.count()
 
 
 @contextmanager
 def started(name: str, data: Data | None = None) -> Iterator[Engine]:
     """An engine that holds nothing yet."""
-    sources = [postgres().address] if name == "postgres" else []
+    sources = []
+    if name == "postgres":
+        sources = [postgres().address]
+    elif name == "spark":
+        spark()
+        sources = ["spark://"]
     with engine_for(data or Data(), *sources) as engine:
         yield engine
-
-
-def missing(what: str) -> None:
-    """Skip a test for want of something on this machine; under continuous integration, fail."""
-    if os.environ.get("CI"):
-        pytest.fail(f"{what}: continuous integration must have it")
-    pytest.skip(what)
 
 
 @dataclass(frozen=True)
@@ -145,4 +143,7 @@ def put(name: str, table: pa.Table, folder: Path) -> tuple[str, dict[str, Any]]:
         return postgres().address, {"table": table_name}
     path = folder / f"people {next(_NUMBERS)}.parquet"
     pyarrow.parquet.write_table(table, path)
+    if name == "spark":
+        spark()
+        return f"spark://{path}", {}
     return str(path), {}

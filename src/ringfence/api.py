@@ -49,11 +49,11 @@ def anonymize(
     One scan counts the combinations of quasi-identifiers, a search decides on the counts, a second scan rewrites the
     rows, and the audit judges the result from its published values alone.
 
-    `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), the path of a file, or None for
-    `data.source` of the specification; the release's table is of the same kind (Arrow for files). It is never
-    changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told
-    how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is known
-    not to be sound, and releases that fail their audit: for experiments.
+    `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), a DataFrame of Spark, the path of a file,
+    or None for `data.source` of the specification; the release's table is of the same kind (Arrow for files). It
+    is never changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener`
+    is told how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is
+    known not to be sound, and releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -134,14 +134,15 @@ def _audited(
     from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.engines import engine_for
     from ringfence.rows.number_marks import plain_number_table
+    from ringfence.rows.remote import is_spark
     from ringfence.rows.same_value import canonical_table
-    from ringfence.rows.sources import as_arrow, collected, like
+    from ringfence.rows.sources import as_arrow, collected
 
     source = collected(source)
     _check_choice(source, spec)
     held = None
     with engine_for(spec.data, source) as engine:
-        if not isinstance(source, str | Path):
+        if not isinstance(source, str | Path) and not is_spark(source):
             plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
             held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
         original = source if held is None else held
@@ -156,7 +157,7 @@ def _audited(
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         published = engine.open(table, spec.data, as_it_stands=True)
         verdict = job.passed(job.audited(published, values))
-        sensitive = None if made.sensitive is None else like(source, made.sensitive)
+        sensitive = None if values is None else engine.handed_out(values, source)
         release = _release(job, table, verdict, diary, original, sensitive)
         # Models need to know which row was which, and nobody does after this.
         return replace(release, measured=job.measured(published, values)) if spec.purpose.predict else release
@@ -269,10 +270,8 @@ def _rewrite_rows(
     engine: "Engine", source: Any, rows: "ibis.Table", spec: Spec, decide: Decider
 ) -> "tuple[Any, Origin, Made]":
     """Recode a file, or a long table, where the engine has it; return the release as a table of the source's kind."""
-    from ringfence.rows.sources import like
-
     made, origin, published = _made(engine, rows, spec, decide)
-    return like(source, engine.fetch(published)), origin, made
+    return engine.handed_out(published, source), origin, made
 
 
 def _rewrite_in_memory(
@@ -337,7 +336,7 @@ def run(
     with (
         new_version(Path(folder)) as version,
         engine_for(spec.data, source, scratch=version.scratch) as engine,
-        _target(spec.output.address, engine) as target,
+        _target(spec.output.address, engine, spec.output.partition_by) as target,
     ):
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
@@ -355,14 +354,14 @@ def run(
 
 
 @contextmanager
-def _target(address: str | None, engine: "Engine") -> "Iterator[Target | None]":
+def _target(address: str | None, engine: "Engine", partition_by: Sequence[str] = ()) -> "Iterator[Target | None]":
     """Return where rows go that do not go into files, refused at once where that cannot be."""
     if address is None:
         yield None
         return
     from ringfence.rows.targets import target_for
 
-    with target_for(address, engine) as target:
+    with target_for(address, engine, partition_by) as target:
         yield target
 
 
@@ -385,13 +384,12 @@ def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, u
     """
     from ringfence.release.publish import fill_audited, write_audited
     from ringfence.rows.engines import engine_for
-    from ringfence.rows.remote import is_database
-    from ringfence.rows.sources import as_arrow
+    from ringfence.rows.remote import is_database, is_spark
 
     release = apply(plan, source, unknown=unknown)
     with engine_for(release.spec.data, source) as engine:
-        rows = engine.hold(as_arrow(release.table))
-        if is_database(target):
+        rows = engine.open(release.table, release.spec.data, as_it_stands=True)
+        if is_database(target) or is_spark(target):
             with _target(str(target), engine) as table:
                 assert table is not None, "an address was given"
                 fill_audited(release.job(engine), rows, table)
@@ -586,6 +584,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     from ringfence.rows.engines import engine_for
     from ringfence.rows.formats import TEXT
     from ringfence.rows.places import find, is_local
+    from ringfence.rows.remote import is_spark
     from ringfence.rows.sources import as_arrow, collected, unpacked
 
     name, data = None, Data()
@@ -595,7 +594,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
         if place.form is TEXT:
             with unpacked(place.files[0]) as text:
                 data = guess_data(text)
-    given = source if name is not None else as_arrow(collected(source))
+    given = source if name is not None or is_spark(source) else as_arrow(collected(source))
     with engine_for(data, given) as engine:
         data, told = how_written(engine, engine.open(given, data), data)
         return draft_spec(engine, engine.open(given, data), data, name, told)
@@ -633,11 +632,11 @@ def audit(
     from ringfence.rows.engine import as_released
     from ringfence.rows.engines import engine_for
     from ringfence.rows.places import local_file
-    from ringfence.rows.remote import is_database
+    from ringfence.rows.remote import is_database, is_spark
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
-        sensitive = f"{table}_{SENSITIVE}" if is_database(table) else beside(Path(table))
+        sensitive = f"{table}_{SENSITIVE}" if is_database(table) or is_spark(table) else beside(Path(table))
     with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = _named(attacks)

@@ -14,6 +14,8 @@ import ringfence as rf
 from ringfence.declared import BASKETS, BUCKETS, GROUPS, methods_that
 from tests.engines import ENGINES, put
 
+SLOW, WRITTEN = ("spark",), ("level", "anatomy", "long")
+"""Engines that take seconds for every step, and what of them is also written into files."""
 OTHERS = [name for name in ENGINES if name != "duckdb"]
 RNG = random.Random(11)
 AGES = [20, 21, 25, 30, 31, 42, 50, None]
@@ -116,6 +118,11 @@ def spec_of(asked: dict[str, Any], **data: Any) -> rf.Spec:
     return rf.Spec(data=data, attributes=ATTRIBUTES, **asked)
 
 
+def as_arrow(table: Any) -> pa.Table:
+    """A release, of Spark too, as a table in memory."""
+    return table if isinstance(table, pa.Table) else table.toArrow()
+
+
 def rows_of(table: pa.Table) -> list[str]:
     return sorted(map(str, table.to_pylist()))
 
@@ -150,9 +157,11 @@ def test_engines_agree(name: str, engine: str, tmp_path: Path) -> None:
     theirs = rf.anonymize(source, spec)
     same_release(ours, theirs)
     recodes = spec.recodes_values
-    shown = theirs.table.column_names if recodes else spec.of_role("quasi")
+    shown = ours.table.column_names if recodes else spec.of_role("quasi")
     if not spec.has_rings:
-        assert rows_of(ours.table.select(shown)) == rows_of(theirs.table.select(shown))
+        assert rows_of(ours.table.select(shown)) == rows_of(as_arrow(theirs.table).select(shown))
+    if engine in SLOW and name not in WRITTEN:
+        return
     written = rf.run(spec_of(SPECS[name], source=source, **data), tmp_path / "out", report=False)
     assert written.metrics == ours.metrics
     original = PEOPLE if spec.has_rings else None
@@ -172,7 +181,9 @@ def test_engines_agree_on_people_baskets_and_text(name: str, engine: str, tmp_pa
     theirs = rf.anonymize(None, spec)
     same_release(ours, theirs)
     if spec.recodes_values and spec.pseudonym is None:
-        assert rows_of(ours.table) == rows_of(theirs.table)
+        assert rows_of(ours.table) == rows_of(as_arrow(theirs.table))
+    if engine in SLOW and name not in WRITTEN:
+        return
     written = rf.run(spec, tmp_path / "out", report=False)
     assert written.metrics == ours.metrics
     judged = rf.audit(written.table, spec, source if spec.needs_original else None)

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import ibis
-import pyarrow as pa
 
 from ringfence.audit.trace.rows import Origin
 from ringfence.audit.verdict import Verdict
@@ -94,8 +94,8 @@ class Job:
             )
         return verdict
 
-    def people(self) -> pa.Table | None:
+    def people(self) -> Any:
         """Return the rows of the release with whose they are, where k counts people."""
         if self.origin is None or self.origin.marked is None or self.spec.data.entity is None:
             return None
-        return self.engine.fetch(self.origin.marked.drop(WHICH))
+        return self.engine.handed_out(self.origin.marked.drop(WHICH), None)

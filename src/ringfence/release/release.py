@@ -13,8 +13,6 @@ from ringfence.errors import SpecError, listed
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ringfence.audit.verdict import Verdict
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
@@ -41,9 +39,9 @@ class Release:
     log: tuple[str, ...] = field(default=(), repr=False)
     baskets: "Baskets | None" = field(default=None, repr=False)
     original: Any = field(default=None, repr=False)
-    """What it was made from: a path, or an Arrow table. Only kept where a release cannot be audited without it, or
-    attacks were asked for."""
-    traced: "pa.Table | None" = field(default=None, repr=False)
+    """What it was made from: a path, an Arrow table or a DataFrame of Spark. Only kept where a release cannot be
+    audited without it, or attacks were asked for."""
+    traced: Any = field(default=None, repr=False)
     """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
@@ -111,19 +109,20 @@ class Release:
             use=self.use,
         )
 
-    def typed(self) -> "pa.Table":
+    def typed(self) -> Any:
         """Return the release with sets of values as lists, and ranges as two columns, such as `age low` and `age high`.
 
-        Made from the published labels alone: see `typed.typed_columns`. Other columns stay as they are. The rows may be
+        As an Arrow table, or of a DataFrame of Spark as such a one. Made from the published labels alone: see
+        `typed.typed_columns`. Other columns stay as they are. The rows may be
         in another order than in `table`.
         """
         from ringfence.plans.typed import typed_rows
         from ringfence.rows.engines import engine_for
 
-        with engine_for(self.spec.data) as engine:
+        with engine_for(self.spec.data, self.table) as engine:
             rows = engine.open(self.table, self.spec.data, as_it_stands=True)
             typed = typed_rows(engine, rows, self.spec)
-            return engine.fetch(rows if typed is None else typed)
+            return engine.handed_out(rows if typed is None else typed, None)
 
     def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
@@ -161,7 +160,7 @@ class Release:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with (
             new_version(Path(folder)) as version,
-            engine_for(self.spec.data, self.original, scratch=version.scratch) as engine,
+            engine_for(self.spec.data, self.table, self.original, scratch=version.scratch) as engine,
         ):
 
             def opened(table: Any) -> Any:
@@ -191,7 +190,7 @@ class Release:
             self.census,
             self.baskets,
             original=None if self.original is None else open_again(engine, self.original, self.spec),
-            traced=None if self.traced is None else engine.hold(self.traced),
+            traced=None if self.traced is None else engine.open(self.traced, self.spec.data, as_it_stands=True),
             attacks=self.attacks,
             diary=Diary(lines=self.log),
             use=self.use if report else None,

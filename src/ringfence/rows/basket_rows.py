@@ -29,8 +29,7 @@ def gather(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str])
     require_columns(rows.columns, [basket, name])
     others = [column for column in columns if column not in (basket, name)]
     _refuse_torn(engine, rows, basket, others)
-    items = rows[name].collect(order_by=rows[name]).name(name)
-    gathered = rows.group_by([basket, *others]).aggregate(items)
+    gathered = rows.group_by([basket, *others]).aggregate(engine.listed(rows[name]).name(name))
     return gathered.select(*(column for column in columns if column != basket))
 
 

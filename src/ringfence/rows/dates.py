@@ -13,6 +13,7 @@ import pyarrow as pa
 from ringfence.errors import DataError, first_in, listed
 from ringfence.rows.engine import Engine
 from ringfence.rows.moments import read_moment, spelled_moment
+from ringfence.rows.remote import is_spark
 from ringfence.rows.same_value import is_text
 from ringfence.rows.sources import RAW
 from ringfence.rows.steps import LookUp
@@ -105,4 +106,5 @@ def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
 
 def open_again(engine: Engine, original: Any, spec: Spec) -> ibis.Table:
     """Return the rows of an original that was opened before: as a table in memory, it has come through the door."""
-    return open_original(engine, original, spec) if isinstance(original, str | Path) else engine.hold(original)
+    as_given = isinstance(original, str | Path) or is_spark(original)
+    return open_original(engine, original, spec) if as_given else engine.hold(original)

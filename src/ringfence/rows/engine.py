@@ -21,7 +21,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import RingfenceError
-from ringfence.rows.sources import KEY, LABEL, PLACE, ROWS, SHARE, WHICH
+from ringfence.rows.sources import KEY, LABEL, PLACE, ROWS, SHARE, WHICH, like
 from ringfence.rows.steps import with_columns
 from ringfence.spec.tables import Data
 
@@ -112,13 +112,35 @@ class Engine(ABC):
 
     # What follows from it
 
+    @property
+    def memory(self) -> str | None:
+        """How much memory it may use before it goes on on the disk; None where that is not its business."""
+        return None
+
     def hold_labels(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
         return self.hold(table)
 
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in a random order that nobody can guess: that of the input must not show."""
+        placed = self.placed(rows)
+        return placed.order_by(self.by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
+
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
         return pa.Table.from_batches(self.batches(rows), plain_schema(rows))
+
+    def listed(self, cells: ibis.Value) -> ibis.Value:
+        """Return the cells of a group as a sorted list, those that are missing left out."""
+        return cells.collect(order_by=cells)
+
+    def handed_out(self, rows: ibis.Table, source: Any) -> Any:
+        """Carry an expression out and return its rows as a table of the source's kind, which outlasts the engine."""
+        return like(source, self.fetch(rows))
+
+    def numbered_by(self, rows: ibis.Table, order: ibis.Value, name: str) -> ibis.Table:
+        """Return rows with a column that numbers them from 0 on, sorted by `order`."""
+        return rows.mutate(ibis.row_number().over(order_by=order).name(name))
 
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""

@@ -14,7 +14,7 @@ def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine
     What it has no memory for, it may write into `scratch`.
     """
     from ringfence.rows.duckdb import DuckDB
-    from ringfence.rows.remote import is_database
+    from ringfence.rows.remote import is_database, is_spark
 
     for source in sources:
         if is_database(source):
@@ -22,4 +22,9 @@ def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine
             from ringfence.rows.postgres import Postgres
 
             return Postgres(source, data, scratch=scratch)
+        if is_spark(source):
+            needed("pyspark", "from Spark", "spark")
+            from ringfence.rows.spark import Spark
+
+            return Spark(source, data, scratch=scratch)
     return DuckDB(data, scratch=scratch)

@@ -59,6 +59,7 @@ JSON_LINES = Format(name="JSON lines", suffixes=(".jsonl", ".ndjson"), several=T
 DUCKDB = Format(name="DuckDB", suffixes=(".duckdb", ".ddb"), chosen_by="table")
 SQLITE = Format(name="SQLite", suffixes=(".sqlite", ".sqlite3", ".db"), reads=read_sqlite, chosen_by="table")
 POSTGRESQL = Format(name="PostgreSQL", suffixes=(), chosen_by="table")
+SPARK_TABLE = Format(name="Spark", suffixes=(), chosen_by="table")
 BASKETS = Format(name="baskets", suffixes=(".dat", ".spmf"), reads=read_baskets, released_as="dat")
 
 FORMATS: tuple[Format, ...] = (

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ringfence.errors import DataError, SpecError, listed, suggestion
-from ringfence.rows.formats import FORMATS, POSTGRESQL, Format, format_of, known_format
-from ringfence.rows.remote import download, is_database, is_remote, without_secrets
+from ringfence.rows.formats import FORMATS, POSTGRESQL, SPARK_TABLE, Format, format_of, known_format
+from ringfence.rows.remote import download, is_database, is_remote, is_spark, without_secrets
 from ringfence.rows.sniffing import suffix_of
 from ringfence.rows.staging import spilling
 
@@ -54,8 +54,8 @@ def find(source: str | Path) -> Place:
     if name == STDIN:
         copy = _copied(name)
         return Place("standard input", (copy,), known_format(copy, "standard input"))
-    if is_database(name):
-        return Place(repr(without_secrets(name)), (), POSTGRESQL)
+    if is_database(name) or is_spark(name):
+        return Place(repr(without_secrets(name)), (), POSTGRESQL if is_database(name) else SPARK_TABLE)
     if is_remote(name):
         copy, shown = _copied(name), repr(without_secrets(name))
         return Place(shown, (copy,), known_format(copy, shown))

@@ -17,6 +17,8 @@ WAIT = 30
 HERE = ("localhost", "127.0.0.1", "::1")
 """Where data may go unencrypted: it does not leave the machine."""
 PIECE = 1 << 20
+SPARK = "spark"
+"""How addresses begin of what lies in Spark."""
 
 
 def is_remote(source: str) -> bool:
@@ -31,6 +33,17 @@ def is_database(source: object) -> bool:
     (True, False)
     """
     return isinstance(source, str) and source.partition("://")[0] in ("postgresql", "postgres")
+
+
+def is_spark(source: object) -> bool:
+    """Whether a source lies in Spark: one of its DataFrames, or an address that begins with spark://.
+
+    >>> is_spark("spark:///data/people"), is_spark("people.parquet")
+    (True, False)
+    """
+    if isinstance(source, str):
+        return source.partition("://")[0] == SPARK
+    return type(source).__module__.partition(".")[0] == "pyspark" and hasattr(source, "sparkSession")
 
 
 def without_secrets(address: str) -> str:
@@ -50,7 +63,7 @@ def download(address: str, copy: Path) -> str:
     if parts.scheme not in ("https", "http", "s3"):
         raise SpecError(
             f"data.source = {shown!r}: {parts.scheme}:// cannot be read;"
-            " allowed: a path, a pattern, a folder, -, https://, s3:// and postgresql://"
+            " allowed: a path, a pattern, a folder, -, https://, s3://, postgresql:// and spark://"
         )
     if parts.scheme == "http" and parts.hostname not in HERE:
         raise SpecError(f"data.source = {shown!r}: http:// is not encrypted; allowed: https://, or a downloaded file")

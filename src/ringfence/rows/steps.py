@@ -32,8 +32,14 @@ class Hands(Protocol):
     def placed(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a number each, all different, in the column `PLACE`."""
 
+    def numbered_by(self, rows: ibis.Table, order: ibis.Value, name: str) -> ibis.Table:
+        """Return rows with a column that numbers them from 0 on, sorted by `order`."""
+
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
         """Return for each number what to sort it by, which nobody can guess who does not know the secret."""
+
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in a random order: that of the input must not show."""
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
@@ -61,7 +67,7 @@ class CarryOut:
         """Return some columns of what becomes of the rows, and those that are added, in random order."""
         for step in self.steps:
             rows = step.carry_out(engine, rows)
-        return shuffled(engine, rows.select(*columns, *self.added))
+        return engine.shuffled(rows.select(*columns, *self.added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,17 +217,11 @@ class Pseudonym:
         return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
 
 
-def shuffled(engine: Hands, rows: ibis.Table) -> ibis.Table:
-    """Return rows in a random order: that of the input must not show."""
-    placed = engine.placed(rows)
-    return placed.order_by(engine.by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
-
-
 def numbered(engine: Hands, rows: ibis.Table, name: str) -> ibis.Table:
     """Return rows with a column that numbers them from 1 on, in a random order."""
     placed = engine.placed(rows)
-    number = ibis.row_number().over(order_by=engine.by_chance(placed[PLACE], token_hex(16))) + 1
-    return placed.mutate(number.name(name)).drop(PLACE)
+    drawn = engine.numbered_by(placed, engine.by_chance(placed[PLACE], token_hex(16)), name)
+    return with_columns(drawn, {name: drawn[name] + 1}).drop(PLACE)
 
 
 def with_columns(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:

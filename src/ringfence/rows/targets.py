@@ -1,12 +1,14 @@
 """Where a release goes that is no file of a folder: a table of a database, filled, read back, put in place at once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
 import ibis
 
 from ringfence.rows.engine import Engine
-from ringfence.rows.remote import is_database
+from ringfence.rows.extras import needed
+from ringfence.rows.remote import is_database, is_spark
 from ringfence.spec.tables import Data
 
 
@@ -37,8 +39,13 @@ class Target(Protocol):
         """Put all that was staged in place of what was there, in one step, with a note."""
 
 
-def target_for(address: str, engine: Engine) -> Target:
-    """Return the target that an address names, for rows that an engine has."""
+def target_for(address: str, engine: Engine, partition_by: Sequence[str] = ()) -> Target:
+    """Return the target that an address names, for rows that an engine has; `partition_by` is for those of Spark."""
+    if is_spark(address):
+        needed("pyspark", "from Spark", "spark")
+        from ringfence.rows.spark_target import spark_target
+
+        return spark_target(address, engine, partition_by)
     assert is_database(address), "checked by the specification"
     from ringfence.rows.postgres_target import TableTarget
 

@@ -219,20 +219,28 @@ class Data(SpecTable):
 class Output(SpecTable):
     """Where a release goes, if not into the files of a folder."""
 
-    to: Annotated[str, Field(pattern=r"^postgres(ql)?://")] | None = None
+    to: Annotated[str, Field(pattern=r"^(postgres(ql)?|spark)://")] | None = None
     table: Name | None = None
+    partition_by: list[Name] = []
 
     @model_validator(mode="after")
-    def _both_or_none(self) -> Self:
-        if (self.to is None) != (self.table is None):
+    def _keys_go_together(self) -> Self:
+        spark = self.to is not None and self.to.startswith("spark://")
+        if spark and bool(urlsplit(self.to or "").path.strip("/")) == (self.table is not None):
+            raise PydanticCustomError(
+                "output", "name one: a folder in to, as in spark:///data/released, or a table, with to = 'spark://'"
+            )
+        if not spark and (self.to is None) != (self.table is None):
             what = "to" if self.to is None else "table"
             raise PydanticCustomError("output", "to and table go together; {what} is not there", {"what": what})
+        if self.partition_by and not spark:
+            raise PydanticCustomError("output", "partition_by is for releases that go to spark://")
         return self
 
     @property
     def address(self) -> str | None:
-        """The database and the table in it; None where a release goes into files."""
-        return None if self.to is None else f"{self.to}#{quote(self.table or '')}"
+        """The database or the cluster and the table in it; None where a release goes into files."""
+        return self.to if self.to is None or self.table is None else f"{self.to}#{quote(self.table)}"
 
 
 def shown_name(source: str | Path) -> str:

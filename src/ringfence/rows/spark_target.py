@@ -1,0 +1,203 @@
+"""A folder of Parquet files, or a table of Spark's catalogue, as the place of a release.
+
+Rows are written by the executors under another name, read back and audited there, and put in place by renaming. What
+dies before that leaves something of another name that no reader takes for a release, and the earlier one as it was.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import ibis
+
+from ringfence.errors import EngineError, SpecError
+from ringfence.rows.engine import Engine
+from ringfence.rows.spark import Spark
+from ringfence.spec.tables import Data
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OURS = "ringfence"
+"""The property by which a table is known that a release may take the place of."""
+NOTE = "_RINGFENCE"
+"""The file that says so of a folder; readers pass over what begins with an underscore."""
+
+
+def spark_target(address: str, engine: Engine, partition_by: Sequence[str]) -> "SparkTarget":
+    """Return the target that an address names: spark:///path, or spark://#table."""
+    if not isinstance(engine, Spark):
+        raise SpecError(f"output.to = {address!r} is for rows that lie in Spark; data.source is elsewhere")
+    parts = urlsplit(address)
+    if bool(parts.path.strip("/")) == bool(parts.fragment):
+        raise SpecError(f"{address!r}: name a folder (spark:///data/released) or a table (spark://#health.released)")
+    kind = TableTarget if parts.fragment else FolderTarget
+    return kind(unquote(parts.fragment or parts.path), address, engine, partition_by)
+
+
+class SparkTarget:
+    """What folders and tables have in common: a name, and beside it that of a second table."""
+
+    kind: str
+
+    def __init__(self, name: str, address: str, engine: Spark, partition_by: Sequence[str]) -> None:
+        self.address, self._name, self._engine, self._partition_by = address, name.rstrip("/"), engine, partition_by
+        self._staged: dict[str, str] = {}
+        self.refuse_taken("")
+
+    def __enter__(self) -> "SparkTarget":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for staged in self._staged.values():
+            with self._saying():
+                self.drop(staged)
+
+    @property
+    def published(self) -> dict[str, dict[str, str]]:
+        """The names of what was written, without the way to it."""
+        last = self._name.rpartition("/")[2]
+        return {("release" if not beside else beside[1:]): {self.kind: last + beside} for beside in self._staged}
+
+    def stage(self, rows: ibis.Table, beside: str = "") -> None:
+        """Carry an expression out under another name."""
+        self.refuse_taken(beside)
+        missing = [name for name in self._partition_by if name not in rows.columns and not beside]
+        if missing:
+            raise SpecError(f"output.partition_by names {missing[0]!r}, which is not a column of the release")
+        with self._saying():
+            self._staged[beside] = self.write(self._engine.frame(rows), self._partition_by if not beside else ())
+
+    def open(self, scratch: Path, data: Data, beside: str = "") -> ibis.Table:  # noqa: ARG002
+        """Return the rows of what was staged, as they stand."""
+        with self._saying():
+            return self._engine.view(self.read(self._staged[beside]))
+
+    def commit(self, told: str) -> None:
+        """Put what was staged in place of what was there."""
+        with self._saying():
+            for beside, staged in [*self._staged.items()]:
+                self.put(staged, self._name + beside, told)
+                del self._staged[beside]
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        with self._engine.blaming(f"cannot write the {self.kind} {self._name!r}"):
+            yield
+
+    def refuse_taken(self, beside: str) -> None:
+        """Refuse a target that is there and no release."""
+        with self._saying():
+            taken = not self.is_free(self._name + beside)
+        if taken:
+            raise EngineError(
+                f"cannot write the {self.kind} {self._name + beside!r}: it is there, and no release that could be"
+                " replaced; move it away, or name another"
+            )
+
+    def is_free(self, name: str) -> bool:
+        """Whether nothing is there, or a release."""
+        raise NotImplementedError
+
+    def write(self, frame: "DataFrame", partition_by: Sequence[str]) -> str:
+        """Write rows under a name of their own, and return it."""
+        raise NotImplementedError
+
+    def read(self, name: str) -> "DataFrame":
+        """Return what was written under a name."""
+        raise NotImplementedError
+
+    def put(self, staged: str, name: str, told: str) -> None:
+        """Give what was written its name, in place of what has it."""
+        raise NotImplementedError
+
+    def drop(self, name: str) -> None:
+        """Remove what was written."""
+        raise NotImplementedError
+
+
+class FolderTarget(SparkTarget):
+    """A folder of Parquet files, wherever Spark can write: a disk that all executors share, HDFS, a bucket."""
+
+    kind = "folder"
+
+    def __init__(self, name: str, address: str, engine: Spark, partition_by: Sequence[str]) -> None:
+        jvm: Any = engine.session._jvm
+        self._schemas: dict[str, Any] = {}
+        self._path = jvm.org.apache.hadoop.fs.Path
+        self._files = self._path(name).getFileSystem(engine.session._jsparkSession.sessionState().newHadoopConf())
+        super().__init__(name, address, engine, partition_by)
+
+    def is_free(self, name: str) -> bool:
+        return not self._files.exists(self._path(name)) or bool(self._files.exists(self._path(name, NOTE)))
+
+    def write(self, frame: "DataFrame", partition_by: Sequence[str]) -> str:
+        parent, _, last = self._name.rpartition("/")
+        staged = f"{parent}/.{last}.unfinished-{token_hex(8)}"
+        self._schemas[staged] = frame.schema
+        frame.write.partitionBy(*partition_by).parquet(staged)
+        return staged
+
+    def read(self, name: str) -> "DataFrame":
+        """With the columns as they were written: the names of folders say nothing of types."""
+        schema = self._schemas[name]
+        return self._engine.session.read.schema(schema).parquet(name).select(*map(_quoted, schema.names))
+
+    def put(self, staged: str, name: str, told: str) -> None:
+        note = self._files.create(self._path(staged, NOTE))
+        note.write(told.encode())
+        note.close()
+        earlier = self._path(f"{staged}-earlier")
+        if self._files.exists(self._path(name)):
+            self._renamed(self._path(name), earlier)
+        self._renamed(self._path(staged), self._path(name))
+        self._files.delete(earlier, True)
+
+    def _renamed(self, old: Any, new: Any) -> None:
+        if not self._files.rename(old, new):
+            raise EngineError(f"cannot write the folder {self._name!r}: {old} cannot be renamed to {new}")
+
+    def drop(self, name: str) -> None:
+        self._files.delete(self._path(name), True)
+
+
+class TableTarget(SparkTarget):
+    """A table of the catalogue, kept as Parquet."""
+
+    kind = "table"
+
+    def is_free(self, name: str) -> bool:
+        catalog = self._engine.session.catalog
+        if not catalog.tableExists(name):
+            return True
+        kept = self._engine.session.sql(f"SHOW TBLPROPERTIES {_named(name)}").collect()
+        return any(row["key"] == OURS for row in kept)
+
+    def write(self, frame: "DataFrame", partition_by: Sequence[str]) -> str:
+        database, dot, _ = self._name.rpartition(".")
+        staged = f"{database}{dot}ringfence_{token_hex(8)}"
+        frame.write.format("parquet").partitionBy(*partition_by).saveAsTable(staged)
+        return staged
+
+    def read(self, name: str) -> "DataFrame":
+        return self._engine.session.table(name)
+
+    def put(self, staged: str, name: str, told: str) -> None:
+        session = self._engine.session
+        session.sql(f"ALTER TABLE {_named(staged)} SET TBLPROPERTIES ('{OURS}' = '{told}')")
+        session.sql(f"DROP TABLE IF EXISTS {_named(name)}")
+        session.sql(f"ALTER TABLE {_named(staged)} RENAME TO {_named(name)}")
+
+    def drop(self, name: str) -> None:
+        self._engine.session.sql(f"DROP TABLE IF EXISTS {_named(name)}")
+
+
+def _named(table: str) -> str:
+    return ".".join(map(_quoted, table.split(".")))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,290 @@
+"""Spark: DataFrames, folders and tables as sources; rows that no failing task doubles or loses; nothing collected."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import ringfence as rf
+from ringfence.errors import DataError, EngineError, SpecError
+from ringfence.rows.engines import engine_for
+from ringfence.spec.tables import Data, Output
+from tests.spark import spark
+
+RNG = random.Random(5)
+PEOPLE = pa.table(
+    {
+        "who": range(600),
+        "age": [RNG.choice([20, 21, 25, 30, 31, 42]) for _ in range(600)],
+        "town": [RNG.choice(["Oslo", "Hamar", None]) for _ in range(600)],
+        "illness": [RNG.choice(["flu", "cold", "gout"]) for _ in range(600)],
+    }
+)
+ATTRIBUTES: dict[str, Any] = {
+    "who": {"role": "insensitive"},
+    "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
+    "town": {"role": "quasi", "hierarchy": "flat"},
+    "illness": {"role": "sensitive"},
+}
+
+
+def spec_of(method: str = "optimal", data: dict[str, Any] | None = None, **privacy: Any) -> rf.Spec:
+    return rf.Spec(
+        data=data or {}, attributes=ATTRIBUTES, privacy=privacy or {"k": 5}, method={"name": method, "seed": 3}
+    )
+
+
+def everyone(release: rf.Release) -> list[int]:
+    return sorted(row["who"] for row in release.table.select("who").collect())
+
+
+# Sources
+
+
+def test_a_data_frame_gives_a_data_frame_and_its_session_stays_as_it_is() -> None:
+    session = spark()
+    before = dict(session.conf.getAll)
+    people = session.createDataFrame(PEOPLE)
+    release = rf.anonymize(people, spec_of())
+    assert release.table.columns == PEOPLE.column_names
+    assert release.table.sparkSession is session
+    assert everyone(release) == list(range(600))
+    assert [row["who"] for row in release.table.collect()] != list(range(600))
+    assert release.table.collect() == release.table.collect()
+    assert dict(session.conf.getAll) == before
+    assert session.getActiveSession() is session
+    assert [view.name for view in session.catalog.listTables() if view.isTemporary] == []
+    assert session.catalog.listTables("global_temp") == []
+    assert rf.audit(release.table, spec_of()).ok
+
+
+def test_a_release_of_spark_is_saved_and_typed(tmp_path: Path) -> None:
+    release = rf.anonymize(spark().createDataFrame(PEOPLE), spec_of("mondrian"))
+    path = release.save(tmp_path / "out", "parquet", report=False)
+    saved = pyarrow.parquet.read_table(path)
+    assert sorted(saved["who"].to_pylist()) == list(range(600))
+    assert rf.audit(path, spec_of("mondrian")).ok
+    assert release.typed().count() == 600
+
+
+def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
+    session = spark()
+    folder = tmp_path / "some people"
+    session.createDataFrame(PEOPLE).repartition(3).write.parquet(str(folder))
+    session.sql("CREATE DATABASE IF NOT EXISTS health")
+    session.createDataFrame(PEOPLE).write.mode("overwrite").saveAsTable("health.people")
+    session.createDataFrame(PEOPLE).createOrReplaceTempView("people_here")
+    expected = rf.anonymize(PEOPLE, spec_of()).metrics
+    try:
+        for data in (
+            {"source": f"spark://{folder}"},
+            {"source": "spark://", "table": "health.people"},
+            {"source": "spark://", "table": "people_here"},
+            {"source": "spark://", "table": f"parquet.`{folder}`"},
+        ):
+            release = rf.anonymize(None, spec_of(data=data))
+            assert release.metrics == expected
+            assert everyone(release) == list(range(600))
+        written = rf.run(spec_of(data={"source": f"spark://{folder}"}), tmp_path / "out")
+        assert sorted(pyarrow.parquet.read_table(written.table)["who"].to_pylist()) == list(range(600))
+        assert rf.audit(written.table, spec_of(), f"spark://{folder}").ok
+    finally:
+        session.sql("DROP DATABASE health CASCADE")
+        session.catalog.dropTempView("people_here")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "told"),
+    [
+        ({"source": "spark://"}, SpecError, "name a folder of Parquet files in the address"),
+        ({"source": "spark:///here", "table": "people"}, SpecError, "or a table of the catalogue"),
+        ({"source": "spark:///no/such/folder"}, DataError, "cannot read 'spark:///no/such/folder'.*PATH_NOT_FOUND"),
+        ({"source": "spark://", "table": "nobody"}, DataError, "TABLE_OR_VIEW_NOT_FOUND"),
+    ],
+)
+def test_what_is_not_there_is_named(data: dict[str, Any], kind: type[Exception], told: str) -> None:
+    spark()
+    with pytest.raises(kind, match=told):
+        rf.anonymize(None, spec_of(data=data))
+
+
+def test_columns_that_cannot_be_read_are_named() -> None:
+    frame = spark().sql("SELECT 1 AS age, map('a', 1) AS pairs")
+    with pytest.raises(DataError, match=r"'pairs' \(map<string,int>\)"):
+        rf.anonymize(frame, spec_of())
+
+
+def test_moments_come_back_as_they_were() -> None:
+    session = spark()
+    zone = session.conf.get("spark.sql.session.timeZone")
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        days = ["2024-03-01 00:30:00", "2024-03-31 23:00:00", "2024-04-01 00:00:00"] * 2
+        frame = session.createDataFrame([(day, n) for n, day in enumerate(days)], ["text", "n"])
+        frame = frame.selectExpr("CAST(text AS timestamp) AS seen", "CAST(text AS timestamp) AS noted", "n")
+        attributes = {
+            "seen": {"role": "quasi", "hierarchy": {"dates": ["month"]}},
+            "noted": {"role": "insensitive"},
+            "n": {"role": "insensitive"},
+        }
+        spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": "levels", "levels": {"seen": 1}})
+        release = rf.anonymize(frame, spec)
+        assert dict(release.table.dtypes)["noted"] == "timestamp"
+        assert {row["n"]: row["noted"] for row in release.table.collect()} == {
+            row["n"]: row["noted"] for row in frame.collect()
+        }
+        assert sorted(row["seen"] for row in release.table.collect()) == ["2024-03"] * 4 + ["2024-04"] * 2
+    finally:
+        session.conf.set("spark.sql.session.timeZone", zone)
+
+
+def test_odd_cells_are_one_value() -> None:
+    session = spark()
+    frame = session.sql(
+        "SELECT * FROM VALUES (double('NaN'), 'a'), (null, 'A'), (-0.0D, 'b'), (0.0D, 'B') AS t(x, word)"
+    )
+    frame = frame.selectExpr("x", "word COLLATE UTF8_LCASE AS word")
+    with engine_for(Data(), frame) as engine:
+        rows = engine.open(frame, Data())
+        counted = {(row["x"], *[*row.values()][1:]) for row in engine.count(rows, ["x"]).to_pylist()}
+        assert counted == {(None, 2), (0.0, 2)}
+        assert engine.count(rows, ["word"]).num_rows == 4
+
+
+# Targets
+
+
+@pytest.mark.parametrize("method", ["optimal", "anatomy"])
+def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: Path) -> None:
+    session = spark()
+    source, target = tmp_path / "people", tmp_path / "released"
+    session.createDataFrame(PEOPLE).write.parquet(str(source))
+    parts = ["illness"] if method == "optimal" else []
+    spec = spec_of(method, {"source": f"spark://{source}"}, **{"l" if method == "anatomy" else "k": 2})
+    spec = spec.model_copy(update={"output": Output(to=f"spark://{target}", partition_by=parts)})
+    for _ in range(2):
+        release = rf.run(spec, tmp_path / "out", report=False)
+    assert sorted(path.name for path in tmp_path.iterdir() if "released" in path.name) == (
+        ["released"] if method == "optimal" else ["released", "released_sensitive"]
+    )
+    assert len([*target.glob("illness=*")]) == 3 * len(parts)
+    assert sorted(row["who"] for row in session.read.parquet(str(target)).collect()) == list(range(600))
+    assert not (tmp_path / "out" / "public" / "release.parquet").exists()
+    assert rf.audit(release.table, spec).ok
+
+
+def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_path: Path) -> None:
+    session = spark()
+    session.sql("CREATE DATABASE IF NOT EXISTS made")
+    session.createDataFrame(PEOPLE).createOrReplaceTempView("people_here")
+    data = {"source": "spark://", "table": "people_here"}
+    try:
+        for _ in range(2):
+            spec = spec_of(data=data).model_copy(update={"output": Output(to="spark://", table="made.released")})
+            rf.run(spec, tmp_path / "out", report=False)
+        assert session.table("made.released").count() == 600
+        session.createDataFrame(PEOPLE).write.saveAsTable("made.ours")
+        spec = spec.model_copy(update={"output": Output(to="spark://", table="made.ours")})
+        with pytest.raises(EngineError, match=r"'made.ours': it is there, and no release"):
+            rf.run(spec, tmp_path / "other", report=False)
+        assert {table.name for table in session.catalog.listTables("made")} == {"released", "ours", "people_here"}
+    finally:
+        session.sql("DROP DATABASE made CASCADE")
+        session.catalog.dropTempView("people_here")
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ({"to": "spark://"}, "name one: a folder in to"),
+        ({"to": "spark:///a", "table": "b"}, "name one: a folder in to"),
+        ({"partition_by": ["a"]}, "partition_by is for releases"),
+    ],
+)
+def test_targets_that_say_nothing_or_too_much_are_refused(output: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, output=output)
+
+
+# Nothing is doubled, lost or collected
+
+
+def test_rows_that_are_drawn_anew_are_drawn_once() -> None:
+    frame = (
+        spark()
+        .range(400)
+        .selectExpr("id AS who", "CAST(rand() * 50 AS INT) AS age", "'Oslo' AS town", "'flu' AS illness")
+    )
+    release = rf.anonymize(frame, spec_of())
+    assert release.audit.ok
+    found = everyone(release)
+    assert len({*found}) == len(found) == release.metrics["rows"]
+
+
+def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return rows in another order each time; the first attempt of one task fails half way."""
+    import secrets
+
+    import pyspark
+
+    task = pyspark.TaskContext.get()
+    assert task is not None, "carried out by a worker"
+    for batch in batches:
+        order = sorted(range(batch.num_rows), key=lambda _: secrets.randbits(64))
+        yield batch.take(pa.array(order, pa.int64()))
+        if task.partitionId() == 0 and task.attemptNumber() == 0:
+            raise RuntimeError("a task that fails")
+
+
+def test_tasks_that_fail_double_and_lose_nobody() -> None:
+    frame = spark().createDataFrame(PEOPLE).repartition(2)
+    unsteady = frame.mapInArrow(failing_at_first, frame.schema)
+    release = rf.anonymize(unsteady, spec_of("mondrian"))
+    assert release.audit.ok
+    assert everyone(release) == list(range(600))
+
+
+@pytest.mark.parametrize("method", ["optimal", "mondrian"])
+def test_only_counts_come_to_the_driver(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ringfence.rows.spark import Spark
+
+    fetched: list[int] = []
+    fetch = Spark.fetch
+
+    def watched(self: Spark, rows: Any) -> pa.Table:
+        table = fetch(self, rows)
+        fetched.append(table.num_rows)
+        return table
+
+    monkeypatch.setattr(Spark, "fetch", watched)
+    monkeypatch.setattr(Spark, "batches", None)
+    rows = (
+        spark()
+        .range(5_000)
+        .selectExpr(
+            "id AS who",
+            "CAST(20 + id % 6 AS INT) AS age",
+            "IF(id % 4 = 0, 'Oslo', 'Hamar') AS town",
+            "'flu' AS illness",
+        )
+    )
+    release = rf.anonymize(rows, spec_of(method))
+    assert release.audit.ok
+    assert fetched
+    assert max(fetched) < 500
+
+
+def test_secrets_stand_in_no_query() -> None:
+    frame = spark().createDataFrame(PEOPLE)
+    with engine_for(Data(), frame) as engine:
+        rows = engine.placed(engine.open(frame, Data()))
+        chance = engine.by_chance(rows.who, "c0ffee")
+        drawn = engine.frame(rows.order_by(chance))  # type: ignore[attr-defined]
+        assert drawn.count() == 600
+        shown = drawn._jdf.queryExecution().toString()
+    assert "md5" in shown
+    assert "c0ffee" not in shown
