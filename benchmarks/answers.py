@@ -1,8 +1,13 @@
 """Answers under a time limit: how good they are after 1, 10 and 60 seconds, by scheme, loss, k and limit.
 
 Every figure is that of the command's own search, from a specification: what `method.time_limit` seconds of it find.
-`target` is what is asked for, where something is. `took` are the seconds that the search really took, `compiled` those
-that went into compiling or loading kernels before it, `peak` the most memory of a process that did nothing else, in MB.
+Seconds are those of the processors, of all threads together, so that other work on the machine does not count: two
+idle cores do in a second what takes up to two of these. `target` is what is asked for, where something is: a loss, or a
+share of the best loss by levels. `took` are the seconds that the search really took, `compiled` those that went into
+compiling or loading kernels before it, `peak` the most memory of a process that did nothing else, in MB.
+
+Of Census-Income, the attributes are those of `WORKED_ON`, the first eight or all, in fan-outs of four. Which ones the
+losses that were asked for were measured on is not known, so these are no targets here.
 """
 
 import csv
@@ -42,6 +47,7 @@ class Asked:
     scheme: str
     seconds: float
     target: float | None = None
+    of_levels: float | None = None
     metric: str = "glm"
     k: int = 5
     suppression: float = 0.02
@@ -63,20 +69,32 @@ CASES = [
     *(Asked("adult", *each, k=50) for each in (("ordered", 10, 0.345), ("set", 10, 0.308))),
     Asked("adult", "ordered", 10, 0.302, metric="ntil"),
     Asked("adult", "ordered", 10, 0.149, metric="hdm"),
-    *(Asked("visits", scheme, seconds, suppression=0.05) for scheme, seconds in (("level", 2), ("ordered", 2))),
-    Asked("visits", "set", 10, suppression=0.05),
-    *(Asked("census 8", *each, suppression=0.05) for each in (("ordered", 10, 0.109), ("set", 10, 0.092))),
-    *(Asked("census 15", *each, suppression=0.05) for each in (("ordered", 15, 0.162), ("set", 60, 0.115))),
+    Asked("visits", "level", 2, suppression=0.05),
+    Asked("visits", "ordered", 2, of_levels=0.6, suppression=0.05),
+    Asked("visits", "set", 10, of_levels=0.6, suppression=0.05),
+    Asked("census 8", "level", 10, suppression=0.05),
+    Asked("census 8", "ordered", 10, suppression=0.05),
+    Asked("census 8", "set", 10, suppression=0.05),
+    Asked("census 15", "level", 60, suppression=0.05),
+    Asked("census 15", "ordered", 15, suppression=0.05),
+    Asked("census 15", "set", 60, suppression=0.05),
 ]
 
 
 def measure(_: Path) -> Iterator[dict[str, Any]]:
     """Yield what each search finds, each in a process of its own."""
-    for number in range(len(CASES)):
+    by_levels: dict[str, float] = {}
+    for number, asked in enumerate(CASES):
         done = subprocess.run(
             [sys.executable, "-m", "benchmarks.answers", str(number)], capture_output=True, text=True, check=True
         )
-        yield json.loads(done.stdout.splitlines()[-1])
+        found = json.loads(done.stdout.splitlines()[-1])
+        if asked.scheme == "level":
+            by_levels[asked.data] = found["loss"]
+        if asked.of_levels is not None:
+            target = round(asked.of_levels * by_levels[asked.data], 4)
+            found |= {"target": target, "kept": bool(found["loss"] <= target)}
+        yield found
 
 
 def _measured(asked: Asked, folder: Path) -> dict[str, Any]:

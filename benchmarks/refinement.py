@@ -10,13 +10,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.data import CENSUS, adult_attributes, census_income, count, write_adult
+from benchmarks.rounds import in_rounds
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.audit.counts import Column
 from ringfence.audit.refinement.rings import rebuild
@@ -48,6 +49,8 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
     yield {"data": "Adult", **grouped(census, spec, "hierarchy", "glm")}
     yield {"data": "Adult", **grouped(census, spec, "hierarchy", "gcp")}
     yield from blocks(census)
+    yield from in_rounds(folder)
+    yield from loosely(census, spec)
     quasi = {name: {"role": "quasi", "order": "numeric" if name == "age" else "lexical"} for name in CENSUS}
     spec = Spec(data={"unlisted": "drop"}, attributes=quasi)
     census = count(census_income(folder), spec)
@@ -118,6 +121,20 @@ def grouped(census: Census, spec: Spec, shown: Representation, kept: Kept) -> di
     measured = measure_groups(census, spec, groups.sizes, cover_groups(census, groups, shown))
     losses = {name: round(measured[name], 4) for name in ("glm", "gcp")}
     return {"k": K, "cut": "groups of local", "shown": shown, "minimized": kept, "rows": census.rows, **losses}
+
+
+def loosely(census: Census, spec: Spec) -> Iterator[dict[str, Any]]:
+    """Yield what groups lose under nodes that tell no value: searched for so, and those of tight sets shown so."""
+    quasi = [replace(quasi, hierarchy=quasi.hierarchy.loosened()) for quasi in census.quasi]
+    loose = replace(census, quasi=tuple(quasi))
+    asked: list[tuple[str, Representation, Census]] = [
+        ("loose nodes", "hierarchy", loose),
+        ("tight sets", "set", census),
+    ]
+    for found_by, shown, over in asked:
+        groups = local(over, GroupsAsked(K, representation=shown, loss="glm"))[0]
+        measured = measure_groups(loose, spec, groups.sizes, cover_groups(loose, groups, "hierarchy"))
+        yield {"data": "Adult", "k": K, "cut": found_by, "shown": "loose nodes", "glm": round(measured["glm"], 4)}
 
 
 # Rings over blocks

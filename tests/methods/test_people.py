@@ -302,13 +302,18 @@ def test_people_are_bounded_by_all_ways_to_trace_rows_back(tables: tuple[pa.Tabl
     with DuckDB(SETS.data) as engine:
         ours, theirs = engine.hold(release), engine.hold(original)
         released = read_released(engine.count(ours, ["q", "r"]), ROWS, ["q", "r"], [], SETS)
-        crowd = possible_crowd(engine, ours, theirs, read_linked(engine, ours, theirs, SETS), released, SETS)
+        linked = read_linked(engine, ours, theirs, SETS)
+        crowd = possible_crowd(engine, ours, theirs, linked, released, SETS)
+        three = possible_crowd(engine, ours, theirs, linked, released, with_parts(SETS, privacy={"k": 3}))
     assert crowd is not None
+    assert three is not None
     for number in range(len(released.sizes)):
         labels = released.labels_of(number)
         few, many = crowd.least[number], crowd.most[number]
         here = possible[str(labels["q"]), str(labels["r"])]
         assert few <= min(here) <= max(here) <= many
+        assert (few >= 2) == (min(here) >= 2), "whether k people are behind it is always found out"
+        assert (three.least[number] >= 3) == (min(here) >= 3)
         if crowd.pairs is not None:
             assert {few, many} == here
     verdict = rf.audit(release, SETS, original)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.studio.conftest import PEOPLE, Studio
+from tests.studio.conftest import PEOPLE, Studio, end, start
 
 pytestmark = pytest.mark.xdist_group("studio")
 
@@ -126,6 +126,64 @@ def test_methods_that_do_not_apply_say_why(studio: Studio, made: Any) -> None:
     assert "local" in [method["name"] for method in found["methods"]]
     why = {method["name"]: method["why"] for method in found["others"]}
     assert "baskets" in why["itemsets"]
+
+
+def test_hierarchies_show_their_tree_and_what_they_do_not_cover(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    ages = studio.client.post(f"{path}/hierarchies/age").json()
+    assert ages["uncovered"] == []
+    assert ages["tree"]["rows"] == 400
+    assert ages["levels"][0]["labels"] == ages["leaves"] == 40
+    tree = {"role": "quasi", "hierarchy": {"tree": {"East": ["Oslo", "Hamar"], "West": ["Voss"]}}}
+    towns = studio.client.post(f"{path}/hierarchies/town", json=tree).json()
+    assert [each["value"] for each in towns["uncovered"]] == ["Bergen"]
+    assert towns["uncovered_rows"] == sum(",Bergen," in line for line in PEOPLE.splitlines())
+    assert [each["label"] for each in towns["tree"]["children"]] == ["East", "West"]
+    wrong = studio.client.post(f"{path}/hierarchies/town", json={"role": "quasi", "hierarchy": {"intervals": [5]}})
+    assert wrong.status_code == 422
+    assert "should hold numbers" in wrong.json()["error"]["message"]
+
+    sent = studio.client.post(
+        f"{path}/files", params={"name": "towns.csv"}, content="Oslo;East;*\nHamar;East;*\n"
+    ).json()
+    from_file = {"role": "quasi", "hierarchy": {"file": sent["file"], "delimiter": ";"}, "boundary": ["East"]}
+    towns = studio.client.post(f"{path}/hierarchies/town", json=from_file).json()
+    assert [each["value"] for each in towns["uncovered"]] == ["Bergen"]
+    assert towns["tree"]["children"][0]["ceiling"]
+
+
+def test_candidates_are_compared_and_one_is_chosen(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    purpose = {"counts": [["age"], ["sex", "town"]]}
+    assert studio.client.patch(f"{path}/spec", json={"tables": {"purpose": purpose}}).status_code == 200
+    asked = {"budget": 6, "methods": ["mondrian", "hilbert"]}
+    job = studio.finished(path, studio.client.post(f"{path}/comparison", json=asked).json())
+    assert job["state"] == "done", job["error"]
+    found = studio.client.get(f"{path}/comparison").json()
+    assert {row["name"] for row in job["parts"]} == {row["name"] for row in found["candidates"]}
+    assert found["advised"] in [row["name"] for row in found["candidates"] if row["made"]]
+    assert found["advice"]
+    assert found["current"]
+    chosen = studio.client.post(f"{path}/comparison/chosen", json={"name": found["advised"]})
+    assert chosen.status_code == 200, chosen.text
+    assert chosen.json()["steps"][-1] == f"chose {found['advised']}"
+    assert chosen.json()["wrong"] is None
+    assert studio.client.post(f"{path}/comparison/chosen", json={"name": "magic"}).status_code == 404
+
+
+def test_work_that_takes_too_much_memory_is_ended_with_a_sentence() -> None:
+    small = start("--memory", "0.2")
+    try:
+        project = small.client.post("/samples", json={"sample": "people"})
+        told = project.json().get("error")
+        if told is None:  # looking was modest; searching is not
+            path = f"/projects/{project.json()['id']}"
+            told = small.finished(path, small.client.post(f"{path}/front", json={}).json())["error"]
+        assert told["kind"] == "OutOfMemory"
+        assert "--memory" in told["message"]
+        assert small.client.get("/vocabulary").status_code == 200  # the studio itself goes on
+    finally:
+        end(small)
 
 
 def test_any_table_can_be_judged(studio: Studio, made: Any) -> None:
@@ -253,6 +311,7 @@ def test_everything_is_described(studio: Studio) -> None:
 
 def test_memory_is_bounded_and_shown(studio: Studio, made: Any) -> None:
     path, _ = made
+    studio.client.post(f"{path}/hierarchies/age")
     memory = studio.client.get(path).json()["memory"]
     assert 0 < memory["now"] < memory["most"] == 4_000_000_000
     assert memory["disk"] > len(PEOPLE)

@@ -174,7 +174,7 @@ def check_shown(spec: Spec) -> None:
 
 
 def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
-    """Refuse labels that list values, or whose grid nobody has stated; and boundaries, which may leave no other."""
+    """Refuse labels that list values, or whose grid nobody has stated; and ranges within boundaries."""
     shown, asked = spec.shown_as(name), f"attributes.{name} is to have loose labels"
     if shown == "set":
         raise SpecError(f"{asked}, but representation = 'set' lists values; allowed: range, hierarchy")
@@ -187,9 +187,10 @@ def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:
         raise SpecError(f"{asked}, and has no hierarchy whose labels they could be; give it one")
     if isinstance(attribute.hierarchy, FanoutHierarchy):
         raise SpecError(f"{asked}, but the groups of a fan-out are named by values; give it another hierarchy")
-    if attribute.boundary is not None:
+    if attribute.boundary is not None and shown == "range":
         raise SpecError(
-            f"{asked}, and has a boundary, within which labels may have to tell values; leave one of them out"
+            f"{asked}, and has a boundary, which a range that ends on a grid may pass; leave the boundary out, or show"
+            " nodes (representation = 'hierarchy')"
         )
 
 

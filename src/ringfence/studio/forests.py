@@ -59,8 +59,10 @@ class _Drawn:
         self._ceilings = {*hierarchy.ceilings.tolist()} - {hierarchy.root}
 
     def node(self, node: int) -> dict[str, Any]:
-        """Return a node with all below it that there is room for."""
+        """Return a node with all below it that there is room for; of several that say the same, the lowest."""
         hierarchy = self._hierarchy
+        while len(below := self._children.get(node, [])) == 1 and hierarchy.labels[below[0]] == hierarchy.labels[node]:
+            node = below[0]
         first, stop = int(hierarchy.first[node]), int(hierarchy.stop[node])
         children = sorted(self._children.get(node, []), key=lambda child: int(hierarchy.first[child]))
         room = min(len(children), SHOWN_CHILDREN, max(0, self._left))

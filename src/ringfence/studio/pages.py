@@ -19,8 +19,10 @@ KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 STEPS = {
     "table": "Table",
+    "hierarchies": "Hierarchies",
     "promise": "Promise",
     "explore": "Explore",
+    "compare": "Compare",
     "publish": "Publish",
 }
 """The steps of the way, by the name that stands in the address."""

@@ -6,6 +6,7 @@ Specifications come as the nested tables that TOML would have; what goes back is
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,23 @@ class Desk:
             "items": items,
         }
 
+    def compare(self, spec: Parts, budget: float, methods: Sequence[str] | None) -> dict[str, Any]:
+        """Try every method that can keep the promise; candidates are told as they are done."""
+        stated = self._spec(spec)
+
+        def listen(event: Event) -> bool:
+            if event.candidate is not None:
+                self._tell({"part": finite(event.candidate)})
+            return self._listen(event)
+
+        found = rf.compare(None, stated, budget=budget, methods=methods, listener=listen)
+        made = [each.name for each in found.ranked if each.made is not None]
+        return {
+            **finite(found.as_dict()),
+            "plain": found.best_plain.name,
+            "specs": {name: tomllib.loads(found.spec_of(name).dumps()) for name in made},
+        }
+
     def judge(self, spec: Parts, release: str, original: str | None, attacks: Sequence[str]) -> dict[str, Any]:
         """Judge a table by a specification; with attacks, and with the original where it is given."""
         stated = self._spec(spec)
@@ -243,6 +261,19 @@ class Desk:
             attacks=tuple(attacks),
         )
         return {"verdict": verdict.as_dict(), "kept": _kept(stated, verdict), "page": audit_page(verdict, stated)}
+
+
+def finite(content: Any) -> Any:
+    """Return what JSON can hold: numbers that are none become null.
+
+    >>> finite({"a": [1.0, float("nan")]})
+    {'a': [1.0, None]}
+    """
+    if isinstance(content, Mapping):
+        return {str(key): finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [finite(value) for value in content]
+    return None if isinstance(content, float) and not isfinite(content) else content
 
 
 def _kept(spec: Spec, verdict: Verdict) -> list[dict[str, Any]]:

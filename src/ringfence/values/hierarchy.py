@@ -57,7 +57,8 @@ class Hierarchy:
         """Return the tree without nodes that would tell a value as the label of a group.
 
         The lowest node above a group says that it has values under two of its children. Where there are but two and one
-        of them has one value, that is there. Such a node goes, and its children are its parent's; the root stays.
+        of them has one value, that is there. Such a node goes, and its children are its parent's; the root stays. A
+        boundary has to stay as well, since nothing above it may be shown instead: one that tells is an error.
 
         >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
         >>> work.loosened().labels
@@ -75,8 +76,19 @@ class Hierarchy:
         paths = [
             [node for node in self._way(leaf) if node not in gone] for leaf in range(self.leaves - self.has_missing)
         ]
+        if telling := gone & {*self.ceilings.tolist()}:
+            raise SpecError(
+                f"{self.labels[min(telling)]!r} is a boundary of loose labels, but as the label of a group it would"
+                " tell a value: it has two children, one of them a single value; put the boundary elsewhere, or ask for"
+                " labels = 'tight'"
+            )
         named = [[self.labels[node] or "" for node in path] for path in paths]
-        return Hierarchy.from_paths(named, missing=self.has_missing)
+        found = Hierarchy.from_paths(named, missing=self.has_missing)
+        highest = [self.labels[node] for node in self.ceilings]
+        ceilings = [
+            next(node for node in found._way(leaf) if found.labels[node] == label) for leaf, label in enumerate(highest)
+        ]
+        return replace(found, ceilings=np.array(ceilings, np.int32))
 
     def _way(self, leaf: int) -> Iterator[int]:
         """Yield the nodes from a leaf up to the root."""

@@ -205,6 +205,10 @@ def test_a_file_of_arx() -> None:
     assert rules(verdict) == ["k", "l"]  # one row was suppressed and left in the file
     assert [verdict.measured[key] for key in ("k", "rows", "classes", "masked", "missing")] == [1, 7, 4, 1, 2]
     assert "take them out of the file" in verdict.notes[0]
+    refined = rf.audit(FOLDER / "arx.csv", spec, attacks="refinement").refinement
+    assert refined is not None
+    assert (refined.rebuilt, refined.determined) == (0, 6)  # two rows each: {nurse, cook} twice, and [40, 60]
+    assert refined.sentences[0].startswith("If labels were made for each class by itself")
     original = pa.table(
         {
             **{"name": [*"abcdefg"], "age": [20, 39, 25, 31, 40, 60, 70], "sex": ["male"] * 2 + ["female"] * 5},

@@ -180,3 +180,24 @@ def test_rows_that_come_out_of_releases_are_right(name: str, shown: str) -> None
     assert found is not None
     assert found.rebuilt > 0
     assert found.right == found.rebuilt
+
+
+@pytest.mark.parametrize("root", ["*", "anyone"])
+@pytest.mark.parametrize(
+    ("data", "method", "present"),
+    [
+        ({"missing": "error"}, {}, 2),
+        ({"missing": "suppress"}, {}, 2),
+        ({}, {}, 0),  # a missing value may be under the root as well
+    ],
+)
+def test_the_root_over_two_values_tells_both_if_nothing_else_can_be_there(
+    root: str, data: dict[str, Any], method: dict[str, Any], present: int
+) -> None:
+    paths = {"paths": [["f", root], ["m", root]]}
+    sex = {"role": "quasi", "hierarchy": paths, "representation": "hierarchy"}
+    attributes = {"sex": sex, "age": {"role": "quasi", "order": "numeric"}}
+    spec = rf.Spec(data=data, attributes=attributes, privacy={"k": 1}, method={"name": "local", **method})
+    found = rf.audit(pa.table({"sex": [root] * 3, "age": ["30"] * 3}), spec, attacks="refinement").refinement
+    assert found is not None
+    assert (found.present, found.rebuilt) == (present, present)

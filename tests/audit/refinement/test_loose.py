@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import combinations_with_replacement
@@ -21,7 +22,11 @@ from ringfence.search.groups import grouped
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
 
-TREE = {"Norway": ["Oslo", "Voss"], "Italy": ["Rome"], "Swiss": {"East": ["Chur", "Thun"], "West": ["Bern", "Biel"]}}
+TREE: dict[str, Any] = {
+    "Norway": ["Oslo", "Voss"],
+    "Italy": ["Rome"],
+    "Swiss": {"East": ["Chur", "Thun"], "West": ["Bern", "Biel"]},
+}
 TOWNS = ["Oslo", "Voss", "Rome", "Chur", "Thun", "Bern", "Biel"]
 ATTRIBUTES: dict[str, Any] = {
     "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
@@ -58,6 +63,33 @@ def test_nothing_comes_out_of_loose_labels(name: str, k: int, seed: int) -> None
     assert found is not None
     assert (found.rebuilt, found.determined, found.present) == (0, 0, 0)
     assert release.audit.measured["k"] >= max(k, 3)
+
+
+def test_a_root_that_has_a_name_may_tell_since_nothing_is_above_it() -> None:
+    sex = {"role": "quasi", "hierarchy": {"paths": [["f", "anyone"], ["m", "anyone"]]}}
+    spec = rf.Spec(
+        data={"missing": "error"},
+        attributes={"sex": sex},
+        privacy={"k": 3},
+        method={"name": "local", "labels": "loose"},
+    )
+    release = rf.anonymize(pa.table({"sex": ["f", "m", "m", "m"]}), spec, attacks="refinement")
+    assert [*release.table["sex"].to_pylist()] == ["anyone"] * 4
+    assert release.audit.refinement is not None
+    assert release.audit.refinement.present == 2  # and the attack says so
+
+
+@pytest.mark.parametrize("name", ["local", "mondrian", "hilbert", "cluster"])
+def test_loose_labels_stay_within_boundaries(name: str) -> None:
+    attributes = {**ATTRIBUTES, "town": {**ATTRIBUTES["town"], "boundary": ["Swiss"]}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 3}, method={"name": name, "labels": "loose"})
+    release = rf.anonymize(people(), spec, attacks="refinement")
+    assert release.audit.refinement is not None
+    assert release.audit.refinement.present == 0
+    shown = Counter(release.table["town"].to_pylist())
+    swiss = sum(shown[town] for town in ["Swiss", *TREE["Swiss"]["East"], *TREE["Swiss"]["West"]])
+    assert swiss == sum(town in TOWNS[3:] for town in people()["town"].to_pylist())
+    assert not {"East", "West", "Norway"} & {*shown}
 
 
 def test_ranges_end_on_the_grid() -> None:
@@ -180,7 +212,8 @@ def test_a_run_with_groups_of_two_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     [
         ({"town": {"role": "quasi"}}, "has no hierarchy"),
         ({"town": {**ATTRIBUTES["town"], "representation": "set"}}, "lists values"),
-        ({"town": {**ATTRIBUTES["town"], "boundary": ["Norway"]}}, "has a boundary"),
+        ({"town": {**ATTRIBUTES["town"], "boundary": ["Norway"]}}, "'Norway' is a boundary of loose labels"),
+        ({"age": {**ATTRIBUTES["age"], "boundary": {"level": 2}}}, "a range that ends on a grid may pass"),
         ({"age": {"role": "quasi", "order": "numeric", "hierarchy": "flat", "representation": "range"}}, "which grid"),
         ({"age": {"role": "quasi", "hierarchy": {"intervals": [1, 2]}}}, "values are in steps of 1"),
         ({"town": {"role": "quasi", "hierarchy": {"fanout": 3}}}, "named by values"),

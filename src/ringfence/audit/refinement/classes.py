@@ -18,7 +18,7 @@ import numpy as np
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Released
 from ringfence.audit.refinement.found import Refinement
-from ringfence.audit.refinement.meanings import Meaning, meanings
+from ringfence.audit.refinement.meanings import Meaning, meanings, root_of
 from ringfence.audit.verdict import Finding, some
 from ringfence.spec import Spec
 
@@ -65,11 +65,17 @@ def loose_findings(released: Released, spec: Spec) -> Iterator[Finding]:
     """Find labels that tell which values are in their class, where they may not.
 
     A label that tells none stays the same whichever of the values under it the rows of the class have, as long as two
-    of them, or of their groups, differ. Of two rows, a label of two values would tell both all the same.
+    of them, or of their groups, differ. Of two rows, a label of two values would tell both all the same. The root may
+    tell: there is no label above it, so that an attribute of two values cannot hide that both are there.
     """
     loose = [column for column in released.quasi if spec.is_loose(column.name)]
     for column in loose:
-        tells = np.array([not each.plain and bool(each.present) for each in meanings(column, spec)])[column.codes]
+        root = root_of(column.name, spec)
+        telling = [
+            not each.plain and bool(each.present) and label != root
+            for label, each in zip(column.spelled, meanings(column, spec), strict=True)
+        ]
+        tells = np.array(telling)[column.codes]
         if tells.any():
             rows, first = int(released.rows[tells].sum()), int(np.argmax(tells))
             message = f"{column.name!r} tells values of its class in {some(rows, 'row')}, though labels are to be loose"

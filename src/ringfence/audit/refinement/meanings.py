@@ -58,8 +58,16 @@ def meanings(column: Column, spec: Spec) -> list[Meaning]:
         step=_step(labels, place),
         trees=[] if tree is None else [loosened(tree), tree] if loose else [tree],
         on_grid=grid_test(attribute) if loose else None,
+        gaps=spec.data.missing == "value",
+        masked=spec.method.keep_suppressed,
     )
     return [reader.read(label) for label in column.spelled]
+
+
+def root_of(name: str, spec: Spec) -> str:
+    """Return the label of the root of an attribute's hierarchy."""
+    tree = stated_tree(name, spec)
+    return ROOT if tree is None or tree.root is None else tree.root
 
 
 def _place(attribute: Attribute) -> Callable[[str], Any]:
@@ -100,16 +108,20 @@ class _Reader:
     """Of loose labels, the tree of those that tell nothing, then the whole one."""
     on_grid: Callable[[str], bool] | None
     """Of loose labels, which ends of ranges are points of the grid, whatever lies between them."""
+    gaps: bool
+    """Whether a value may be missing, which lies under the root."""
+    masked: bool
 
     def read(self, label: str | None) -> Meaning:
-        """Return what a label says. `*` may be the label of rows that were masked, and says nothing."""
+        """Return what a label says. Where rows may be `masked`, `*` says nothing; of other tools' tables neither."""
         if label is None:
             return Meaning((None,), 1)
+        unsaid = label == ROOT and (self.masked or self.shown != "hierarchy")
+        for tree in self.trees:
+            if tree.held(label) is not None and not unsaid:
+                return self._node(label, tree)
         if label == ROOT:
             return Meaning()
-        for tree in self.trees:
-            if tree.held(label) is not None:
-                return self._node(label, tree)
         ends = None if self.shown == "hierarchy" else ends_of(label)
         if ends is not None and all(map(self.is_value, ends)):
             return self._range(ends, (None,) if has_missing(label) else ())
@@ -147,6 +159,8 @@ class _Reader:
             return Meaning((), len(values))
         children = [tree.paths[leaf][step - 1] for leaf, step in zip(leaves, steps, strict=True)]
         sizes = Counter(children)
+        if label == tree.root and self.gaps:  # a missing value may be under it, beside any of its children
+            return Meaning()
         if len(sizes) == 1:  # a node above another that holds the same: no tight label has its name
             return Meaning((), len(values))
         alone = [value for value, child in zip(values, children, strict=True) if sizes[child] == 1]

@@ -1,7 +1,9 @@
 """The attack `refinement`: what readers of a release alone find out of quasi-identifiers, knowing how it is made.
 
 No promise here forbids it: k-anonymity hides which row is whose, not what the rows are. Cohen: Attacks on
-Deidentification's Defenses (USENIX Security 2022) calls undoing generalization *downcoding*.
+Deidentification's Defenses (USENIX Security 2022) calls undoing generalization *downcoding*. What recoding in rounds
+tells besides, *combinatorial refinement* (Chhillar, Righi, Sutter, Kornaropoulos, 2025), is not asked here: no method
+of ours goes in rounds (`benchmarks/rounds.py` measures it).
 """
 
 from collections import Counter

@@ -19,6 +19,7 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.audit.counts import Column, Released, read_released, total_by
 from ringfence.audit.trace.against import Linked, complete
+from ringfence.audit.trace.fewest import Owned, has_enough
 from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import read_sides, runs
 from ringfence.audit.verdict import Finding, some
@@ -182,7 +183,8 @@ def possible_crowd(
 
     A combination of the original is *certain* if all its rows are published, in one class: its people are in the class.
     What a class has besides comes from rows that may be in it or elsewhere. It has the fewest people if those who are
-    in it anyway fill it with all their rows, and then those with the most; it cannot have more than all of them.
+    in it anyway fill it with all their rows, and then those with the most; it cannot have more than all of them. Where
+    that leaves open whether they are k, all ways for fewer are tried, unless there are too many.
     """
     graph = linked.graph
     flow = match(graph)
@@ -214,6 +216,10 @@ def possible_crowd(
     taken = (extra[order] > 0) & (before < needed[home[order]])
     least = np.bincount(home[there], minlength=count) + np.bincount(home[order][taken], minlength=count)
     most = np.minimum(np.bincount(home, minlength=count), released.sizes)
+    for open_ in np.flatnonzero((least < spec.k) & (most >= spec.k)).tolist():
+        certain_there = {*(pairs[there & (home == open_)] % span).tolist()}
+        if has_enough(graph, classes, open_, Owned(nodes, people, owned), certain_there, spec.k):
+            least[open_] = spec.k
     exact = (total_by(home, may, count) == released.sizes).all()
     return Crowd(least, most, (home, pairs % span, may) if exact else None)
 

@@ -15,6 +15,7 @@ from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_runs import Room, run_sums
 from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_runs, cheapest_within
+from ringfence.search.recode import flat_lines
 from ringfence.search.recode.line_blocks import RunBlocks, Shape, in_places, labelled
 from ringfence.search.recode.partitions import NEVER, SETS, Partitions
 from ringfence.search.recode.spaces import FREE, Space, covered_by
@@ -22,8 +23,8 @@ from ringfence.search.recode.spaces import FREE, Space, covered_by
 MOST_UNITS = 128
 """How many units of a branch runs are made of."""
 
-STEPS = (1, 2, 4, 8, 16, 32)
-"""How far apart new cuts around those of now are tried, in values."""
+AS_RUNS = 0.5
+"""How often large sets are improved as runs are: in the order of their values, around the cuts of now."""
 
 
 class RunLine:
@@ -90,7 +91,8 @@ class RunLines:
             len(branch.children) > 2 and (branch.rule is SETS or len(branch.children) > MOST_UNITS)
             for branch in self._branches
         )
-        self._ranked = np.array(sorted(self._below[-1].tolist(), key=lambda leaf: self._quasi.ranks[leaf]))
+        flat = space.scheme in FREE and len(self._branches) == 1 and self._branches[0].rule is not NEVER
+        self._flat = np.array(self._branches[0].children, np.int64) if flat else None
         self._covers: list[list[Longs]] = []
         self._wholes: list[Longs | None] = []
         for branch, below in zip(self._branches, self._below, strict=True):
@@ -110,6 +112,8 @@ class RunLines:
 
     def make(self, labels: Longs, draw: Random) -> RunLine:
         """Return a line of which the blocks of now, by their labels, are runs of units."""
+        if self._flat is not None:
+            return self._make_flat(self._flat, labels, draw)
         made = _Made()
         self._visit(len(self._branches) - 1, labels, draw, made)
         shape = made.shape()
@@ -121,6 +125,38 @@ class RunLines:
         begins = np.cumsum([0, *map(len, made.covers)])
         blocks = RunBlocks(self._quasi, shape, members, begins, np.array(made.alone), made.wholes)
         return RunLine(self._loss, self._codes, shape, blocks, place, np.concatenate(made.units))
+
+    def _make_flat(self, children: Longs, labels: Longs, draw: Random) -> RunLine:
+        """Return a line of values that all are children of one branch."""
+        quasi, large = self._quasi, len(children) > MOST_UNITS
+        in_sets = self._branches[0].rule is SETS
+        as_runs = large and in_sets and draw.random() < AS_RUNS
+        if as_runs:
+            leaves, cuts = flat_lines.as_runs(quasi, children, labels)
+        elif in_sets:
+            leaves, cuts = flat_lines.in_sets(quasi, children, labels, draw, ranked=large)
+        else:
+            leaves, cuts = flat_lines.in_runs(children, labels)
+        begins = np.arange(len(leaves) + 1)
+        if large and in_sets and not as_runs:
+            begins = flat_lines.chunks(cuts, MOST_UNITS)
+        elif large:
+            begins = flat_lines.pieces(quasi, leaves, cuts, MOST_UNITS, draw)
+        ends = flat_lines.segments(begins, cuts, MOST_UNITS, draw) if large else [len(leaves)]
+        units, sizes = len(begins) - 1, np.diff(begins)
+        shape = flat_lines.shape_of(ends)
+        above = len(shape.kinds) - units  # segments, as children that cover nothing by themselves
+        blocks = RunBlocks(
+            quasi,
+            shape,
+            np.concatenate([leaves, np.zeros(above, np.int64)]),
+            np.concatenate([begins, len(leaves) + 1 + np.arange(above)]),
+            np.concatenate([np.where(sizes == 1, leaves[begins[:-1]], -1), np.full(above, -1)]),
+            {0: self._wholes[0]} if len(ends) == 1 and self._wholes[0] is not None else {},
+        )
+        place = np.zeros(quasi.hierarchy.leaves, np.int64)
+        place[leaves] = np.repeat(np.arange(units), sizes)
+        return RunLine(self._loss, self._codes, shape, blocks, place, leaves)
 
     def _visit(self, number: int, labels: Longs, draw: Random, made: "_Made") -> int:
         """Add a branch to a line, and all below it; return its number there."""
@@ -205,7 +241,7 @@ class RunLines:
         cuts = np.cumsum([0, *map(len, blocks)])
         free = max(MOST_UNITS - len(blocks), len(blocks) // 2)
         if len(blocks) > 1 and draw.random() < 0.6:
-            step, each = draw.choice(STEPS), max(1, free // (2 * len(blocks)))
+            step, each = draw.choice(flat_lines.STEPS), max(1, free // (2 * len(blocks)))
             tried = (cuts[1:-1, None] + step * np.arange(-each, each + 1)[None, :]).reshape(-1)
         else:
             rows = np.cumsum([self._rows_of(number, child) for child in children])

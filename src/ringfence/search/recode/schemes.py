@@ -21,6 +21,9 @@ from ringfence.spec import Spec
 WARMED: set[str] = set()
 """Questions of which the kernels are there."""
 
+WARMING = 5000
+"""So many recodings are judged at most to have them: by steps, as compiling takes any time."""
+
 
 def best_recodings(
     census: Census, spec: Spec, watch: Watch, start: Sequence[Any] = ()
@@ -33,7 +36,7 @@ def best_recodings(
         with watch.aside():
             small, alike = small_question(spec)
             if alike.dumps() not in WARMED:
-                _best(small, alike, Watch(alike.method.time_limit), ())
+                _best(small, alike, Watch(alike.method.time_limit, most=WARMING), ())
                 WARMED.add(alike.dumps())
     return _best(census, spec, watch, start)
 

@@ -32,7 +32,7 @@ def small_question(spec: Spec) -> tuple[Census, Spec]:
         ],
         "t": [{"value": 1.0, "of": "s", "distance": part.distance} for part in spec.closenesses()],
     }
-    method: dict[str, Any] = {"metric": spec.method.metric, "suppression": 0.3, "time_limit": 1.0}
+    method: dict[str, Any] = {"metric": spec.method.metric, "suppression": 0.3, "time_limit": 600.0}
     data: dict[str, Any] = {}
     if spec.data.entity is not None:
         columns["who"] = list("12345678")

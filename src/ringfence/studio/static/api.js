@@ -22,7 +22,7 @@ export async function ask(method, path, body, kind = "application/json") {
 }
 
 export const get = (path) => ask("GET", path);
-export const post = (path, body) => ask("POST", path, body ?? {});
+export const post = (path, body = {}) => ask("POST", path, body);
 export const patch = (path, body) => ask("PATCH", path, body);
 export const remove = (path) => ask("DELETE", path);
 export const send = (path, file) => ask("POST", path, file, "application/octet-stream");

@@ -2,7 +2,7 @@
 import { post, remove } from "./api.js";
 import { h, percent, problem } from "./dom.js";
 
-const STAGES = { count: "Counting the rows", compile: "Compiling for the first use", search: "Searching", rewrite: "Rewriting the rows", write: "Writing the release", audit: "Auditing it", report: "Making the report" };
+const STAGES = { count: "Counting the rows", compile: "Compiling for the first use", search: "Searching", rewrite: "Rewriting the rows", write: "Writing the release", audit: "Auditing it", report: "Making the report", compare: "Comparing" };
 
 // Show a job until it is over, then call `over` with it. Whatever it tells on the way goes to `part`.
 export function watch(studio, place, id, over, part = () => {}) {
@@ -18,7 +18,7 @@ export function watch(studio, place, id, over, part = () => {}) {
   const draw = (job) => {
     const last = job.stages.at(-1);
     panel.querySelector("#job-time").textContent = `${job.seconds.toFixed(1)} s`;
-    stages.replaceChildren(...job.stages.map((stage, at) => h("li", {}, at < job.stages.length - 1 ? "✓ " : "", STAGES[stage.stage] ?? stage.what)));
+    stages.replaceChildren(...job.stages.map((stage, at) => h("li", {}, at < job.stages.length - 1 ? "✓ " : "", STAGES[stage.stage] ?? stage.what)).slice(-8));
     stop.disabled = job.stopping || last?.stage !== "search" || last?.best === null;
     stop.textContent = job.stopping ? "Taking the best so far" : "Take the best so far";
     figures.textContent = last?.stage === "search" ? [last.figures, last.gap !== null && last.gap !== undefined ? `at most ${percent(last.gap)} could still be saved` : ""].filter(Boolean).join("; ") : "";

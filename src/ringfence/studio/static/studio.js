@@ -1,12 +1,14 @@
 // A project's page: what it shows is what the server says. The step stands in the address, so that a reload keeps it.
 import { get, patch, post } from "./api.js";
 import { h, megabytes, problem, say } from "./dom.js";
+import { compareStep } from "./compare.js";
 import { exploreStep } from "./explore.js";
+import { hierarchiesStep } from "./hierarchies.js";
 import { promiseStep } from "./promise.js";
 import { publishStep } from "./publish.js";
 import { tableStep } from "./table.js";
 
-const STEPS = { table: tableStep, promise: promiseStep, explore: exploreStep, publish: publishStep };
+const STEPS = { table: tableStep, hierarchies: hierarchiesStep, promise: promiseStep, explore: exploreStep, compare: compareStep, publish: publishStep };
 const main = document.getElementById("main");
 const content = document.getElementById("content");
 const base = `projects/${main.dataset.project}`;

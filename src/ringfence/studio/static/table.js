@@ -56,7 +56,7 @@ export function tableStep(place, studio) {
     h("h2", {}, "The first rows"),
     firstRows(project.first.columns, project.first.rows.slice(0, SHOWN), (name) => studio.role(name)),
     pairs(project),
-    h("div", { class: "go" }, h("a", { class: "button main", href: "#promise" }, "Next: the promise"), project.wrong ? h("span", { class: "note" }, project.wrong) : null),
+    h("div", { class: "go" }, h("a", { class: "button main", href: "#hierarchies" }, "Next: hierarchies"), project.wrong ? h("span", { class: "note" }, project.wrong) : null),
   );
 }
 
