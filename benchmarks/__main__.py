@@ -12,7 +12,7 @@ from benchmarks.data import data_folder
 
 NAMES = [
     *("lattice", "frontier", "optimal", "answers", "cluster", "local", "ring", "itemsets", "people", "job", "audit"),
-    *("drafts", "refinement", "use"),
+    *("drafts", "engines", "refinement", "use"),
 ]
 PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]
 

@@ -143,4 +143,7 @@ def put(name: str, table: pa.Table, folder: Path) -> tuple[str, dict[str, Any]]:
         return postgres().address, {"table": table_name}
     path = folder / f"people {next(_NUMBERS)}.parquet"
     pyarrow.parquet.write_table(table, path)
-    return (str(path), {}) if name == "duckdb" else (f"spark://{path}", {})
+    if name == "spark":
+        spark()
+        return f"spark://{path}", {}
+    return str(path), {}

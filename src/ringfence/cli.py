@@ -256,16 +256,35 @@ def audit(
 def apply(
     plan: Annotated[Path, typer.Argument(help="A saved plan: private/plan.json of an earlier run.")],
     data: Annotated[
-        str, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
-    ],
+        str | None, typer.Argument(help="New rows with the same columns: a file, a folder, a pattern, -, an address.")
+    ] = None,
     output: Annotated[
-        str, typer.Option("-o", "--output", help="The file to write, .csv or .parquet, or an address with #table.")
-    ],
+        str | None,
+        typer.Option("-o", "--output", help="The file to write, .csv or .parquet, or an address with #table."),
+    ] = None,
     unknown: Annotated[str, typer.Option(help="Values that the plan does not know: error, or suppress.")] = "error",
+    sql: Annotated[
+        bool,
+        typer.Option(
+            "--sql", help="Print the statement that does it in PostgreSQL or DuckDB; DATA and -o are names of tables."
+        ),
+    ] = False,
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Recode new rows by a saved plan, suppress what fails, audit. Exit 1, and write nothing, where that fails."""
+    if sql:
+        from ringfence.plans.recode import GlobalPlan
+        from ringfence.plans.sql import as_sql
+
+        statement = as_sql(GlobalPlan.load(plan), data or "people", output or "released")
+        if json_:
+            _print_json({"sql": statement})
+        else:
+            print(statement)
+        return
+    if data is None or output is None:
+        raise SpecError("ringfence apply needs DATA and -o, the rows and where they go; with --sql, it needs neither")
     try:
         with _progress(json_):
             release = api.apply_to_file(plan, data, output, unknown=unknown)

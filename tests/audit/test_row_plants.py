@@ -195,8 +195,8 @@ def test_cells_that_slip_to_other_rows_are_noticed(
 ) -> None:
     if column == "ill" and method == "itemsets":
         return
-    honest = steps.shuffled
-    monkeypatch.setattr(steps, "shuffled", lambda engine, rows: shifted(column)(honest(engine, rows)))
+    honest = DuckDB.shuffled
+    monkeypatch.setattr(DuckDB, "shuffled", lambda engine, rows: shifted(column)(honest(engine, rows)))
     with pytest.raises(AuditFailed):
         released(TABLE, spec_of(method), tmp_path, "file")
 

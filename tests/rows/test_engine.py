@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ import pytest
 import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows.duckdb import DuckDB
-from ringfence.rows.steps import numbered, shuffled
+from ringfence.rows.steps import numbered
 from ringfence.spec.tables import Data
 
 FLAT = {"role": "quasi", "hierarchy": "flat"}
@@ -591,7 +592,7 @@ def test_rows_are_shuffled_by_a_secret_and_not_by_the_engines_seed() -> None:
     with DuckDB(Data()) as engine:
         for _ in range(2):
             engine._duckdb.execute("SELECT setseed(0.5)")
-            orders.append(engine.fetch(shuffled(engine, engine.open(table, Data())))["row"].to_pylist())
+            orders.append(engine.fetch(engine.shuffled(engine.open(table, Data())))["row"].to_pylist())
         numbers = engine.fetch(numbered(engine, engine.open(table, Data()), "number"))
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(100))
@@ -627,3 +628,12 @@ def test_what_is_no_encoding_of_text_is_refused(encoding: str, tmp_path: Path) -
     (tmp_path / "people.csv").write_text("q\na\na\n", encoding="utf-8")
     with pytest.raises(SpecError, match=f"data.encoding = '{encoding}' is not an encoding"):
         rf.anonymize(tmp_path / "people.csv", spec(data={"encoding": encoding}, q=FLAT))
+
+
+def test_the_log_says_how_much_memory_there_is_and_what_is_to_be_counted(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("q\n" + "a\nb\nc\n" * 5, encoding="utf-8")
+    plain = rf.anonymize(path, spec(q=FLAT))
+    assert re.search(r"counting the rows, with up to [\d.]+ [GM]iB of memory$", plain.log[0])
+    frugal = rf.anonymize(path, spec(data={"memory_limit": "1GB"}, q=FLAT))
+    assert "up to 953.6 MiB of memory; there are about 3 different combinations" in frugal.log[0]

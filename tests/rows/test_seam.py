@@ -9,7 +9,7 @@ import pytest
 
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import PLACE, ROWS
-from ringfence.rows.steps import LookUp, numbered, shuffled
+from ringfence.rows.steps import LookUp, numbered
 from tests.engines import ENGINES, started
 
 CELLS = {
@@ -69,7 +69,7 @@ def test_long_names_stay_apart(engine: Engine) -> None:
 
 def test_chance_is_drawn_anew_and_kept_once(engine: Engine) -> None:
     rows = engine.hold(pa.table({"row": range(500)}))
-    orders = [engine.fetch(shuffled(engine, rows))["row"].to_pylist() for _ in range(2)]
+    orders = [engine.fetch(engine.shuffled(rows))["row"].to_pylist() for _ in range(2)]
     assert orders[0] != orders[1] != list(range(500))
     assert sorted(orders[0]) == list(range(500))
     drawn = engine.keep(numbered(engine, rows, "number"))

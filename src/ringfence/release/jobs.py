@@ -83,6 +83,16 @@ class Censuses:
         return self._taken[key]
 
 
+def _counting(engine: "Engine", rows: "ibis.Table", spec: Spec) -> str:
+    """Say what is counted: with how much memory, and where that was given, how many combinations are to be expected."""
+    from ringfence.census.census import counted_columns
+
+    told = "counting the rows" + ("" if engine.memory is None else f", with up to {engine.memory} of memory")
+    if spec.data.memory_limit is None:
+        return told
+    return f"{told}; there are about {engine.estimate(rows, counted_columns(spec)):,} different combinations"
+
+
 def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided: "Decision | None" = None) -> Decider:
     """Decide by the method that a specification asks for; then on baskets, if rows have them.
 
@@ -103,7 +113,7 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
         from ringfence.plans.base import Occasion
         from ringfence.search.recode.composites import compose
 
-        diary("count", "counting the rows")
+        diary("count", _counting(engine, rows, spec))
         census = (censuses or Censuses()).of(engine, rows, spec)
         decision = decided
         if decision is None:

@@ -1,6 +1,7 @@
 """The engine of DuckDB: files and tables in memory, counted and rewritten on one machine."""
 
 import contextlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ import duckdb
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
+import numpy as np
 import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
@@ -28,6 +30,11 @@ from ringfence.spec.tables import Data
 
 BATCH = 100_000
 """How many rows are handed out at a time."""
+
+
+SHARE_OF_MEMORY = 0.3125
+"""Of what DuckDB would take by itself, 80 % of the machine: a quarter of the machine."""
+UNITS = {"bytes": 2**-30, "KiB": 2**-20, "MiB": 2**-10, "GiB": 1, "TiB": 2**10}
 
 
 class DuckDB(Engine):
@@ -49,16 +56,25 @@ class DuckDB(Engine):
         self._held: dict[str, pa.Table] = {}
         self._files = DuckDBFiles(self._duckdb, self._scratch, self._cleanup)
         self._frugal = data.memory_limit is not None
+        self._duckdb.create_function("ringfence_drawn", _draw, ["TINYINT"], "UBIGINT", type="arrow", side_effects=True)
         self._duckdb.execute("PRAGMA disable_progress_bar")  # at a prompt it would write between what we show
         self._duckdb.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
         self._duckdb.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
-        if data.memory_limit is not None:
-            try:
-                with saying("data.memory_limit", SpecError):
-                    self._duckdb.execute(f"SET memory_limit = {literal(data.memory_limit)}")
-            except SpecError:
-                self.__exit__()
-                raise
+        try:
+            with saying("data.memory_limit", SpecError):
+                limit = data.memory_limit or f"{SHARE_OF_MEMORY * _gibibytes(self._setting('memory_limit')):.3f}GiB"
+                self._duckdb.execute(f"SET memory_limit = {literal(limit)}")
+        except SpecError:
+            self.__exit__()
+            raise
+
+    @property
+    def memory(self) -> str:
+        """How much memory the engine may use before it goes on on the disk."""
+        return self._setting("memory_limit")
+
+    def _setting(self, name: str) -> str:
+        return str(self._duckdb.execute(f"SELECT current_setting({literal(name)})").fetchall()[0][0])
 
     def __exit__(self, *_: object) -> None:
         self._duckdb.close()
@@ -112,6 +128,15 @@ class DuckDB(Engine):
         from the order of a release which row is whose.
         """
         return md5_number(ibis.literal(secret) + number.cast("string"))
+
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows sorted by numbers of 64 bits, drawn for each from the operating system's entropy.
+
+        Whatever the rows are, every order of them is as likely as any other, but for numbers that are drawn twice: of
+        30 million, with a chance of one in 40,000, and then of two rows it shows which came first. Rows need not be
+        numbered for it, so that they are held once, by the sort, which goes to the disk where memory ends.
+        """
+        return rows.order_by(_drawn(ibis.literal(0, "int8")))
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
@@ -258,9 +283,29 @@ def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
     """The hash of a text as a number, by DuckDB."""
 
 
+def _draw(cells: pa.Array) -> pa.Array:
+    """Return a number of 64 bits for each cell, from the operating system's entropy."""
+    return pa.array(np.frombuffer(os.urandom(8 * len(cells)), np.uint64))
+
+
+@ibis.udf.scalar.builtin(name="ringfence_drawn", signature=(("int8",), "uint64"))
+def _drawn(cell):  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A number for each row, drawn by `_draw`."""
+
+
 @ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
 def _hash(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
     """A number of 64 bits for some cells, by DuckDB."""
+
+
+def _gibibytes(shown: str) -> float:
+    """Return a size that DuckDB shows.
+
+    >>> _gibibytes("18.7 GiB"), _gibibytes("512.0 MiB")
+    (18.7, 0.5)
+    """
+    number, unit = shown.split()
+    return float(number) * UNITS[unit]
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -112,9 +112,19 @@ class Engine(ABC):
 
     # What follows from it
 
+    @property
+    def memory(self) -> str | None:
+        """How much memory it may use before it goes on on the disk; None where that is not its business."""
+        return None
+
     def hold_labels(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
         return self.hold(table)
+
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in a random order that nobody can guess: that of the input must not show."""
+        placed = self.placed(rows)
+        return placed.order_by(self.by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""

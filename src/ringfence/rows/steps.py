@@ -38,6 +38,9 @@ class Hands(Protocol):
     def by_chance(self, number: ibis.Value, secret: str) -> ibis.Value:
         """Return for each number what to sort it by, which nobody can guess who does not know the secret."""
 
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in a random order: that of the input must not show."""
+
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
 
@@ -64,7 +67,7 @@ class CarryOut:
         """Return some columns of what becomes of the rows, and those that are added, in random order."""
         for step in self.steps:
             rows = step.carry_out(engine, rows)
-        return shuffled(engine, rows.select(*columns, *self.added))
+        return engine.shuffled(rows.select(*columns, *self.added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +215,6 @@ class Pseudonym:
         values = numbered(engine, rows.select(rows[self.column].name(RAW)).distinct(), LABEL)
         joined = rows.inner_join(values, [rows[self.column] == values[RAW]])
         return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
-
-
-def shuffled(engine: Hands, rows: ibis.Table) -> ibis.Table:
-    """Return rows in a random order: that of the input must not show."""
-    placed = engine.placed(rows)
-    return placed.order_by(engine.by_chance(placed[PLACE], token_hex(16))).drop(PLACE)
 
 
 def numbered(engine: Hands, rows: ibis.Table, name: str) -> ibis.Table:
