@@ -234,3 +234,12 @@ def test_values_of_a_hierarchy_that_nobody_has() -> None:
         by = ruler(engine, engine.open(table, spec.data), spec)
         side = read_rows(engine, engine.open(rf.anonymize(table, spec).table, spec.data, as_it_stands=True), by, spec)
         assert by.measure(side).singles == 0
+
+
+def test_what_cannot_be_asked_for_is_left_alone() -> None:
+    table = people().append_column("scans", pa.array([[1, 2]] * 200)).append_column("raw", pa.array([b"x"] * 200))
+    attributes = {**ATTRIBUTES, "scans": {"role": "sensitive"}, "raw": {"role": "sensitive"}}
+    given = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": "local", "effort": "fast"})
+    release = rf.anonymize(table, given)
+    assert release.use is not None
+    assert release.use.release.queries > 0

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import groups_asked, measured_decision
+    from ringfence.search.groups.grouped import bounded, groups_asked, measured_decision
     from ringfence.search.groups.hilbert import hilbert
 
     groups, result = hilbert(census, groups_asked(census, spec), watch=watch)
-    return measured_decision(census, spec, groups, result)
+    return bounded(census, spec, measured_decision(census, spec, groups, result), watch)
 
 
 HILBERT = Method(

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import groups_asked, measured_decision
+    from ringfence.search.groups.grouped import bounded, groups_asked, measured_decision
     from ringfence.search.groups.local import local
 
     method = spec.method
     groups, result = local(
         census, groups_asked(census, spec), effort=method.effort, seed=method.fixed_seed, watch=watch
     )
-    return measured_decision(census, spec, groups, result)
+    return bounded(census, spec, measured_decision(census, spec, groups, result), watch)
 
 
 LOCAL = Method(

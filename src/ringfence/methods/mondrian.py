@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
     from ringfence.judging.models import promise
-    from ringfence.search.groups.grouped import groups_decision, shown_as, with_least_rows
+    from ringfence.search.groups.grouped import bounded, groups_decision, shown_as, with_least_rows
     from ringfence.search.groups.mondrian import mondrian
 
     models = promise(with_least_rows(spec), census, room=census.rows)
@@ -26,7 +26,7 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
         limit=spec.row_limit(census.rows),
         watch=watch,
     )
-    return groups_decision(census, spec, groups, None)
+    return bounded(census, spec, groups_decision(census, spec, groups, None), watch)
 
 
 MONDRIAN = Method(

@@ -45,9 +45,10 @@ def _check(spec: "Spec", force: bool) -> None:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.groups.grouped import bounded
     from ringfence.search.groups.ring_decision import decide_rings
 
-    return decide_rings(census, spec, watch)
+    return bounded(census, spec, decide_rings(census, spec, watch), watch)
 
 
 RING = Method(

@@ -157,7 +157,7 @@ def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
     sensitive ones that have few values."""
     tables = [*(spec.purpose.counts or []), spec.purpose.predict or []]
     named = [name for names in tables for name in names if name not in spec.of_role("quasi")]
-    sensitive = [name for name in spec.of_role("sensitive") if name not in named]
+    sensitive = [name for name in spec.of_role("sensitive") if name not in named and _is_plain(rows[name])]
     if sensitive:
         values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in sensitive]))
         sensitive = [name for name in sensitive if values[name][0].as_py() <= MOST_VALUES]
@@ -167,6 +167,12 @@ def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
 def is_measured(spec: Spec) -> bool:
     """Whether users of releases can be off: where rows have quasi-identifiers, each in one row."""
     return bool(spec.of_role("quasi")) and spec.data.basket_id is None
+
+
+def _is_plain(column: ibis.Value) -> bool:
+    """Whether the cells of a column are values that can be asked for: not lists, structures or bytes."""
+    kind = column.type()
+    return bool(kind.is_string() or kind.is_numeric() or kind.is_temporal() or kind.is_boolean())
 
 
 @dataclass(frozen=True)

@@ -212,8 +212,8 @@ def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
         census = count_table(table, spec)
         decide(census, spec, Watch(0.1))  # compiled
         begun = process_time()
-        found = decide(census, spec, Watch(1.0)).search
-        assert process_time() - begun < 2 * (1.0 + 0.6)  # of two processors, whatever else the machine does
+        found = decide(census, spec, Watch(2.0, clock=process_time)).search
+        assert process_time() - begun < 2.0 + 0.7  # of all threads, whatever else the machine does
         assert found is not None
         assert found.by_levels is not None
         assert found.cost < found.by_levels or scheme == "cut"

@@ -165,14 +165,23 @@ def distance(space: Geometry, one: int, other: int, span: Span) -> float:
 
 
 @njit(cache=True, nogil=True)
-def total_loss(space: Geometry, tuples: Ints, begins: Longs) -> float:
-    """Return what all rows lose together, given by their tuples, in groups that stand between neighbouring `begins`."""
-    span, total = new_span(space), 0.0
-    low, high, covered = span.low, span.high, span.words
+def row_losses(space: Geometry, tuples: Ints, begins: Longs, losses: Floats) -> None:
+    """Set `losses[g]` to what a row of group g loses; groups of tuples stand between neighbouring `begins`."""
+    span = new_span(space)
     for g in range(len(begins) - 1):
         first = tuples[begins[g]]
         start(space, span, first)
         for i in range(begins[g] + 1, begins[g + 1]):
-            widen(space.ends, space.words, low, high, covered, tuples[i])
-        total += (begins[g + 1] - begins[g]) * loss_with(space, low, high, covered, first)
+            widen(space.ends, space.words, span.low, span.high, span.words, tuples[i])
+        losses[g] = loss_with(space, span.low, span.high, span.words, first)
+
+
+@njit(cache=True, nogil=True)
+def total_loss(space: Geometry, tuples: Ints, begins: Longs) -> float:
+    """Return what all rows lose together, given by their tuples, in groups that stand between neighbouring `begins`."""
+    losses = np.empty(len(begins) - 1)
+    row_losses(space, tuples, begins, losses)
+    total = 0.0
+    for g in range(len(losses)):
+        total += (begins[g + 1] - begins[g]) * losses[g]
     return total

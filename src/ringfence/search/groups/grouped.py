@@ -10,7 +10,8 @@ from ringfence.plans.group import group_plan
 from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept
-from ringfence.search.progress import SearchResult
+from ringfence.search.groups.row_bound import row_bound
+from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
 
@@ -51,6 +52,23 @@ def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchRe
     shown = cover_groups(census, groups, shown_as(census, spec))
     plan = group_plan(census, groups, shown, complete_columns(census, spec), self_contained(spec).dumps())
     return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
+
+
+def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Decision:
+    """Say of a decision what no release of its kind can lose less than (`row_bound`).
+
+    A group that has l values of an attribute has l rows; rings of different values are of a kind of their own.
+    """
+    minimized = spec.method.minimized
+    k = max([with_least_rows(spec).k, *(spec.least_values(part.name) for part in census.sensitive)])
+    if spec.has_rings:
+        k = spec.k
+    bound = row_bound(census, k, shown_as(census, spec), _kept(minimized), watch, spec.method.effort)
+    cost = decision.metrics[minimized]
+    search = decision.search or SearchResult(
+        cost=cost, optimal=cost == 0, bound=0.0, nodes=int(decision.metrics["classes"]), pruned=0, seconds=watch.seconds
+    )
+    return replace(decision, search=replace(search, bound=max(search.bound, bound)))
 
 
 def measured_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:

@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from ringfence.arrays import Ints, Longs
+from ringfence.arrays import Floats, Ints, Longs
 from ringfence.census.census import Census
 from ringfence.census.groups import Combinations, Groups, combinations
 from ringfence.errors import Unsatisfiable
 from ringfence.kernels.groups.cutting import cut_blocks
 from ringfence.kernels.groups.gathering import gather_blocks
-from ringfence.kernels.groups.spans import Geometry, total_loss
+from ringfence.kernels.groups.spans import Geometry, row_losses, total_loss
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.boundaries import MaximumAllowed, explain_suppression, failure, maximum_allowed
 
@@ -127,6 +127,13 @@ class RowLine:
         homes = np.empty(len(self.tuples), np.int64)
         gather_blocks(self.values, self.asked.first_value, self.asked.k, self.asked.least, self.bounds, homes)
         return homes
+
+    def losses(self, space: Geometry, homes: Longs) -> Floats:
+        """Return what a row of each group loses, groups being numbered from 0 on without a gap."""
+        by, sizes = np.argsort(homes, kind="stable"), np.bincount(homes)
+        found = np.empty(len(sizes))
+        row_losses(space, self.tuples[by], np.concatenate([[0], np.cumsum(sizes)]), found)
+        return found
 
     def loss(self, space: Geometry, homes: Longs) -> float:
         """Return what the rows lose together in some groups."""
