@@ -52,6 +52,14 @@ def test_new_rows_become_what_the_plan_says_and_what_fails_goes(plan: GlobalPlan
     assert release.metrics["unknown"] == 0
 
 
+def test_new_rows_have_no_report_and_can_be_saved(plan: GlobalPlan, tmp_path: Path) -> None:
+    release = rf.apply(plan, OLD)
+    with pytest.raises(SpecError, match="no report of new rows"):
+        release.report()
+    release.save(tmp_path / "out")
+    assert not (tmp_path / "out/private/report.html").exists()
+
+
 def test_a_value_that_the_plan_does_not_know_is_refused_or_its_rows_go(plan: GlobalPlan) -> None:
     new = pa.table({"age": [31, 32, 99], "city": ["Oslo", "Oslo", "Oslo"], "ill": ["a", "b", "c"]})
     with pytest.raises(DataError, match=r"does not know: 'age': 99"):

@@ -13,6 +13,7 @@ import ringfence as rf
 from ringfence.declared import METHODS, SCHEMES
 from ringfence.methods.candidates import candidates
 from ringfence.release.comparing import Comparison
+from ringfence.report.comparison import ComparisonPage
 
 TOWNS = {"tree": {"east": ["Oslo", "Hamar"], "west": ["Bergen", "Voss", "Odda"]}}
 ATTRIBUTES = {
@@ -178,3 +179,10 @@ def test_candidates_keep_what_was_asked_for() -> None:
     assert next(iter(asked)) == "local-shown", "what was asked for comes first"
     assert asked["optimal-set"].metric == "gcp"
     assert asked["mondrian-shown"].seed is None
+
+
+@pytest.mark.parametrize(("naive", "words"), [(0.5, "For comparison, who knows nothing"), (0.1, "Mind that who knows")])
+def test_advice_says_how_much_each_attribute_by_itself_would_tell(naive: float, words: str) -> None:
+    row = {"name": "one", "made": True, "as_asked": True, "plain": True, "off": 0.2, "suppressed": 0, "proven": True}
+    advice = ComparisonPage([row], "one", "one", {"off": naive}, spec(), 100).advice
+    assert any(sentence.startswith(words) for sentence in advice), advice

@@ -99,6 +99,11 @@ class Release:
         """Return a page for the people who answer for the release. May show values of the original."""
         from ringfence.report.build import build_report
 
+        if self._applied:
+            raise SpecError(
+                "there is no report of new rows under an earlier plan: what they lose would be measured by the"
+                " hierarchies that the plan was made with; the report of the run that made the plan says what it does"
+            )
         return build_report(
             self.census,
             self.decision,
@@ -141,6 +146,11 @@ class Release:
         least = [self.spec.least_values(part.name) for part in self.census.sensitive]
         return explain_suppression(self.census, k=self.spec.k, least_values=least)
 
+    @property
+    def _applied(self) -> bool:
+        """Whether it is of new rows, by an earlier plan."""
+        return "unknown" in self.metrics
+
     def save(
         self, folder: str | Path, file_format: str | None = None, *, report: bool = True, plots: bool = False
     ) -> Path:
@@ -148,14 +158,16 @@ class Release:
 
         `file_format` is "csv" or "parquet", for baskets alone also "dat" (FIMI) or "spmf"; by default CSV, unless rows
         have lists of items and no separator for them. `report` makes the page, `plots` saves its charts as PNG and SVG
-        too. The file is read back and audited before it takes its place. An earlier release is replaced in one step
-        when everything is ready, or, if anything fails, not at all. Returns the release's path.
+        too; new rows under an earlier plan (`rf.apply`) have neither. The file is read back and audited before it takes
+        its place. An earlier release is replaced in one step when everything is ready, or, if anything fails, not at
+        all. Returns the release's path.
         """
         from ringfence.release.folder import new_version
         from ringfence.release.publish import FORMATS, publish
         from ringfence.rows.engines import engine_for
 
         file_format = file_format or usual_format(self.spec)
+        report, plots = report and not self._applied, plots and not self._applied
         if file_format not in FORMATS:
             raise SpecError(f"file_format = {file_format!r}: allowed: {listed(FORMATS)}")
         with (

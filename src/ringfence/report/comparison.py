@@ -86,8 +86,16 @@ class ComparisonPage:
         )
         after = [row for row in self._alike if row["name"] != self.best]
         if after and self.naive is not None:
-            naive = f"; who knows nothing but the distribution of each attribute, by {percent(self.naive['off'])}"
-            yield f"With the next best, {after[0]['name']}, they are off by {percent(after[0]['off'])}{naive}."
+            yield f"With the next best, {after[0]['name']}, they are off by {percent(after[0]['off'])}."
+        if self.naive is not None:
+            naive = f"who knows nothing but the distribution of each attribute is off by {percent(self.naive['off'])}"
+            yield (
+                f"For comparison, {naive}."
+                if self.naive["off"] > best["off"]
+                else f"Mind that {naive}: for what was measured, tables of single attributes would serve as well."
+                " Fewer quasi-identifiers, a smaller k or more rows make a release worth its while;"
+                " purpose.counts says which tables matter."
+            )
 
     def _price(self) -> Iterator[str]:
         best, plain = self._row(self.best), self._row(self.plain)
