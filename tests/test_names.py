@@ -1,6 +1,8 @@
 """What the code of the whole project keeps to."""
 
+import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "ringfence"
@@ -17,3 +19,13 @@ def test_nobody_asks_which_kind_a_plan_is() -> None:
             ):
                 asking.append(f"{path.relative_to(SOURCE)}:{number}: {line.strip()}")
     assert asking == []
+
+
+def test_one_name_is_one_thing() -> None:
+    """Whoever reads of a class knows which one is meant, without looking where it was imported from."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in SOURCE.rglob("*.py"):
+        for part in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(part, ast.ClassDef):
+                homes[part.name].append(str(path.relative_to(SOURCE)))
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}

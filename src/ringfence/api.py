@@ -467,8 +467,7 @@ def compare(
     True
     """
     from ringfence.methods.candidates import candidates
-    from ringfence.release.comparing import Comparison, Tried, try_all
-    from ringfence.release.comparing import Made as Kept
+    from ringfence.release.comparing import Comparison, MeasuredRelease, Tried, try_all
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow, collected
@@ -490,7 +489,7 @@ def compare(
         spec = _measured(engine, original, spec)
         found = ruler(engine, original, spec) if is_measured(spec) else None
 
-        def attempt(candidate: "Candidate", hurried: Spec) -> Kept:
+        def attempt(candidate: "Candidate", hurried: Spec) -> MeasuredRelease:
             told = Diary(None if listener is None else _about(candidate.name, diary))
             made, origin, rows = _made(engine, original, hurried, searcher(hurried, told, censuses))
             table = engine.fetch(rows)
@@ -500,7 +499,7 @@ def compare(
             told("audit", "auditing the release")
             verdict = job.passed(job.audited(published, values))
             use = None if found is None else measure_rows(engine, published, found, hurried, origin, values)
-            return Kept(made.decision, verdict, use, _examples(table, hurried))
+            return MeasuredRelease(made.decision, verdict, use, _examples(table, hurried))
 
         tried = try_all(
             candidates(spec, methods),

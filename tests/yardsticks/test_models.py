@@ -11,7 +11,7 @@ from ringfence import api
 from ringfence.release.diary import Diary
 from ringfence.release.jobs import searcher
 from ringfence.rows.duckdb import DuckDB
-from ringfence.yardsticks.linking import Linked, link_rows
+from ringfence.yardsticks.linking import LinkedRows, link_rows
 from ringfence.yardsticks.measure import Ruler, measure_rows, read_rows, ruler
 from ringfence.yardsticks.models import Lessons, Score
 
@@ -52,7 +52,7 @@ def spec(**parts: Any) -> rf.Spec:
     return rf.Spec(**{"attributes": ATTRIBUTES, "privacy": {"k": 4}, "purpose": purpose, **parts})
 
 
-def linked(table: pa.Table, given: rf.Spec) -> tuple[Ruler, Linked, int, dict[str, Score]]:
+def linked(table: pa.Table, given: rf.Spec) -> tuple[Ruler, LinkedRows, int, dict[str, Score]]:
     """Return what a release shows of which rows, how many rows it has, and how well it tells."""
     with DuckDB(given.data) as engine:
         rows = engine.keep(engine.open(table, given.data))
@@ -117,7 +117,7 @@ def test_rows_that_are_held_out_are_no_part_of_the_training() -> None:
     assert scores["ill"].original < 0.65
     assert scores["ill"].mean < 0.65
     truth = found.truth
-    original = Linked(truth.rows, np.arange(len(truth.rows)), truth.codes, truth.likely)
+    original = LinkedRows(truth.rows, np.arange(len(truth.rows)), truth.codes, truth.likely)
     seen = Lessons(truth, "ill")._tested(original, truth.rows / 2, seed=1)  # half of each row to train, half to test
     assert seen > 0.7, "trained on what it is tested on, a model of this table would tell more"
 

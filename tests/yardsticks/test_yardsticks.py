@@ -11,8 +11,8 @@ import pytest
 import ringfence as rf
 from ringfence.rows.duckdb import DuckDB
 from ringfence.yardsticks.measure import Ruler, Yardsticks, read_rows, ruler
-from ringfence.yardsticks.queries import SANITY, Query, make_queries
-from ringfence.yardsticks.reading import Side
+from ringfence.yardsticks.queries import SANITY, CountQuery, make_queries
+from ringfence.yardsticks.reading import ReadRows
 from ringfence.yardsticks.tables import MOST_CELLS
 
 TOWNS = {"tree": {"east": ["Oslo", "Hamar"], "west": ["Bergen", "Voss", "Odda"]}}
@@ -43,7 +43,7 @@ def people(rows: int = 200, seed: int = 1) -> pa.Table:
     )
 
 
-def measured(table: pa.Table, released: Any, given: rf.Spec, values: Any = None) -> tuple[Ruler, Side, Yardsticks]:
+def measured(table: pa.Table, released: Any, given: rf.Spec, values: Any = None) -> tuple[Ruler, ReadRows, Yardsticks]:
     """Return what releases are measured by, what is read of this one, and how far off its users are."""
     with DuckDB(given.data) as engine:
         found = ruler(engine, engine.open(table, given.data), given)
@@ -77,7 +77,7 @@ def estimated(released: pa.Table, wanted: dict[str, set[str]]) -> float:
     return total
 
 
-def in_words(found: Ruler, query: Query) -> dict[str, set[str]]:
+def in_words(found: Ruler, query: CountQuery) -> dict[str, set[str]]:
     """A query by the values that it asks for."""
     domains = found.truth.domains
     return {

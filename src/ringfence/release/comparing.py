@@ -35,7 +35,7 @@ LEAST_SECONDS = 0.2
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class MeasuredRelease:
     """A release that was made, audited and measured: what is kept of it."""
 
     decision: "Decision"
@@ -49,7 +49,7 @@ class Tried:
     """A candidate, and what came of it: `made`, or in `reason` why it was not; and how long that took."""
 
     candidate: Candidate
-    made: Made | None
+    made: MeasuredRelease | None
     reason: str | None
     seconds: float
 
@@ -74,7 +74,7 @@ class Tried:
         return known | ({} if made is None else _figures(made))
 
 
-def _figures(made: Made) -> dict[str, Any]:
+def _figures(made: MeasuredRelease) -> dict[str, Any]:
     metrics, search, risk = made.decision.metrics, made.decision.search, made.verdict.risk
     return {
         "rows": int(metrics["rows"]),
@@ -91,7 +91,7 @@ def _figures(made: Made) -> dict[str, Any]:
 
 def try_all(
     candidates: Sequence[Candidate],
-    attempt: Callable[[Candidate, Spec], Made],
+    attempt: Callable[[Candidate, Spec], MeasuredRelease],
     *,
     rows: int,
     budget: float,
@@ -131,7 +131,11 @@ def try_all(
 
 
 def _try(
-    candidate: Candidate, attempt: Callable[[Candidate, Spec], Made], seconds: float, rows: int, compiled: Any
+    candidate: Candidate,
+    attempt: Callable[[Candidate, Spec], MeasuredRelease],
+    seconds: float,
+    rows: int,
+    compiled: Any,
 ) -> tuple[Tried, float]:
     """Return what came of a candidate, and how much of its time went into the search."""
     begun, before = time.monotonic(), float(compiled.seconds)

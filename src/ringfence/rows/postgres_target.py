@@ -30,7 +30,7 @@ THERE = """
 """
 
 
-class TableTarget:
+class PostgresTarget:
     """Where a release goes: a table, and for the second one of two, a table beside it. `with` it, what is not committed
     is gone in the end."""
 
@@ -51,7 +51,7 @@ class TableTarget:
         self._name = name
         self.refuse_taken("")
 
-    def __enter__(self) -> "TableTarget":
+    def __enter__(self) -> "PostgresTarget":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -34,7 +34,7 @@ def spark_target(address: str, engine: Engine, partition_by: Sequence[str]) -> "
     parts = urlsplit(address)
     if bool(parts.path.strip("/")) == bool(parts.fragment):
         raise SpecError(f"{address!r}: name a folder (spark:///data/released) or a table (spark://#health.released)")
-    kind = TableTarget if parts.fragment else FolderTarget
+    kind = CatalogueTarget if parts.fragment else FolderTarget
     return kind(unquote(parts.fragment or parts.path), address, engine, partition_by)
 
 
@@ -164,7 +164,7 @@ class FolderTarget(SparkTarget):
         self._files.delete(self._path(name), True)
 
 
-class TableTarget(SparkTarget):
+class CatalogueTarget(SparkTarget):
     """A table of the catalogue, kept as Parquet."""
 
     kind = "table"

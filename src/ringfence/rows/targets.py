@@ -47,6 +47,6 @@ def target_for(address: str, engine: Engine, partition_by: Sequence[str] = ()) -
 
         return spark_target(address, engine, partition_by)
     assert is_database(address), "checked by the specification"
-    from ringfence.rows.postgres_target import TableTarget
+    from ringfence.rows.postgres_target import PostgresTarget
 
-    return TableTarget(address, engine)
+    return PostgresTarget(address, engine)

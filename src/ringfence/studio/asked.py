@@ -66,13 +66,13 @@ class CompareAsked(BaseModel):
     methods: list[str] | None = Field(default=None, description="names of methods to try; all that apply if not given")
 
 
-class Candidate(BaseModel):
+class AskedCandidate(BaseModel):
     """A candidate of a comparison."""
 
     name: str
 
 
-class Judged(BaseModel):
+class AskedAttacks(BaseModel):
     """Which attacks to carry out."""
 
     attacks: list[str] = []

@@ -17,7 +17,7 @@ MOST_KEPT = 400
 
 
 @dataclass(eq=False)
-class Job:
+class Work:
     """One piece of long work: its stages, the best so far, and in the end its result or what went wrong.
 
     `parts` are results that come one by one, on the way to the whole.
@@ -40,7 +40,7 @@ class Job:
     _began: float = field(default_factory=time.monotonic)
     _ended: float | None = None
 
-    def start(self, task: str, finish: Callable[[Any], Any], **arguments: Any) -> "Job":
+    def start(self, task: str, finish: Callable[[Any], Any], **arguments: Any) -> "Work":
         """Begin. `finish` is given what came out, in the same thread, and returns what is to be shown of it."""
         threading.Thread(target=self._work, args=(task, finish, arguments), daemon=True).start()
         return self

@@ -15,7 +15,7 @@ from typing import Any
 
 from ringfence.errors import RingfenceError, SpecError
 from ringfence.spec import Spec
-from ringfence.studio.jobs import Job
+from ringfence.studio.jobs import Work
 from ringfence.studio.worker import Worker
 
 MOST_PROJECTS = 12
@@ -33,7 +33,7 @@ class Busy(RingfenceError):
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """A specification, and in a few words what was done to get there."""
 
     what: str
@@ -41,7 +41,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeRelease:
     """A release: where it is, the specification that it was made by, and all that is known of it."""
 
     id: str
@@ -61,10 +61,10 @@ class Project:
     source: str
     most_memory: int
     looked: dict[str, Any]
-    steps: list[Step]
+    steps: list[HistoryStep]
     at: int = 0
-    jobs: dict[str, Job] = field(default_factory=dict)
-    releases: dict[str, Made] = field(default_factory=dict)
+    jobs: dict[str, Work] = field(default_factory=dict)
+    releases: dict[str, MadeRelease] = field(default_factory=dict)
     front: dict[str, Any] | None = None
     comparison: dict[str, Any] | None = None
     desk: Worker = field(init=False)
@@ -99,7 +99,7 @@ class Project:
                 raise SpecError("data.source cannot be changed: a project is about the table that it was opened with")
             Spec(**new)
             if new != self.spec:
-                self.steps = [*self.steps[: self.at + 1], Step(what, new)][-MOST_STEPS:]
+                self.steps = [*self.steps[: self.at + 1], HistoryStep(what, new)][-MOST_STEPS:]
                 self.at = len(self.steps) - 1
 
     def go_to(self, step: int) -> None:
@@ -111,7 +111,7 @@ class Project:
 
     def begin(
         self, kind: str, task: str, finish: Callable[[Any], Any], *, at_desk: bool = False, **arguments: Any
-    ) -> Job:
+    ) -> Work:
         """Begin a job in a process of its own, or at the desk, where its result is looked at later."""
         with self.lock:
             running = [job for job in self.jobs.values() if not job.is_over]
@@ -120,17 +120,17 @@ class Project:
             for old in [job.id for job in self.jobs.values() if job.is_over and job.kind == kind]:
                 del self.jobs[old]
             worker = self.desk if at_desk else Worker(self.folder, self.most_memory)
-            job = Job(kind, worker, is_own=not at_desk)
+            job = Work(kind, worker, is_own=not at_desk)
             self.jobs[job.id] = job
         return job.start(task, finish, **arguments)
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str) -> Work:
         """Return a job by its name."""
         if name not in self.jobs:
             raise NotFound("there is no such job in this project")
         return self.jobs[name]
 
-    def release(self, name: str) -> Made:
+    def release(self, name: str) -> MadeRelease:
         """Return a release by its name."""
         if name not in self.releases:
             raise NotFound("there is no such release in this project")
@@ -170,7 +170,7 @@ class Projects:
         folder.mkdir(mode=0o700)
         return folder
 
-    def add(self, name: str, folder: Path, source: str, looked: dict[str, Any], steps: list[Step]) -> Project:
+    def add(self, name: str, folder: Path, source: str, looked: dict[str, Any], steps: list[HistoryStep]) -> Project:
         """Open a project in a folder that holds its table."""
         project = Project(folder.name, name, folder, source, self.most_memory, looked, steps)
         with self._lock:

@@ -13,10 +13,10 @@ from ringfence.errors import listed
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
 from ringfence.studio.answers import One, as_file, check_attacks
-from ringfence.studio.asked import Judged, RunAsked
+from ringfence.studio.asked import AskedAttacks, RunAsked
 from ringfence.studio.downloads import downloads, without_formulas
 from ringfence.studio.guard import REPORT_POLICY
-from ringfence.studio.projects import Made, NotFound, Project
+from ringfence.studio.projects import MadeRelease, NotFound, Project
 from ringfence.studio.shelf import plain_name, receive
 
 router = APIRouter()
@@ -43,7 +43,7 @@ def run(one: One, asked: RunAsked) -> dict[str, Any]:
 
 def _releasing(one: Project, parts: dict[str, Any], name: str, folder: str) -> Callable[[Any], Any]:
     def finish(result: dict[str, Any]) -> dict[str, Any]:
-        made = Made(Path(folder).name, name, one.folder / folder, parts, result)
+        made = MadeRelease(Path(folder).name, name, one.folder / folder, parts, result)
         one.releases[made.id] = made
         return {"release": made.id}
 
@@ -83,7 +83,7 @@ def take(one: One, release: str, file: str, formulas: bool = True, shown: bool =
 
 
 @router.post("/projects/{project}/releases/{release}/audit")
-def judge(one: One, release: str, asked: Judged) -> Any:
+def judge(one: One, release: str, asked: AskedAttacks) -> Any:
     """Judge a release once more beside the original, with attacks."""
     check_attacks(asked.attacks)
     made = one.release(release)
@@ -100,7 +100,7 @@ def judge(one: One, release: str, asked: Judged) -> Any:
     return found
 
 
-def _tables(made: Made) -> list[tuple[str, Path]]:
+def _tables(made: MadeRelease) -> list[tuple[str, Path]]:
     return [(key, file.path) for key, file in downloads(made.folder, "").items()]
 
 

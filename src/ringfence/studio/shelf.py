@@ -10,7 +10,7 @@ from typing import Any
 
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
-from ringfence.studio.projects import Made, Project, Projects, Step
+from ringfence.studio.projects import HistoryStep, MadeRelease, Project, Projects
 from ringfence.studio.worker import Worker
 
 SAMPLES = {
@@ -60,7 +60,7 @@ def open_table(projects: Projects, folder: Path, source: str) -> Project:
     """Open a project on a table that lies in its folder: look at it, and draft a specification."""
     looked = _look(projects, folder, "draft", source=source)
     spec = looked.pop("spec")
-    return projects.add(source, folder, source, looked, [Step("drafted from the table", spec)])
+    return projects.add(source, folder, source, looked, [HistoryStep("drafted from the table", spec)])
 
 
 def open_sample(projects: Projects, folder: Path, sample: str) -> Project:
@@ -69,7 +69,7 @@ def open_sample(projects: Projects, folder: Path, sample: str) -> Project:
         raise SpecError(f"there is no sample {sample!r}; allowed: {listed(SAMPLES)}")
     looked = _look(projects, folder, "sample", kind=sample)
     spec, source = looked.pop("spec"), looked.pop("source")
-    return projects.add(source, folder, source, looked, [Step("the sample's own specification", spec)])
+    return projects.add(source, folder, source, looked, [HistoryStep("the sample's own specification", spec)])
 
 
 def _look(projects: Projects, folder: Path, task: str, **arguments: Any) -> Any:
@@ -115,11 +115,11 @@ def open_project(projects: Projects, folder: Path, path: Path, most: int) -> Pro
             if sum(part.file_size for part in file.infolist()) > MOST_TIMES * most:
                 raise TooLarge("the project is larger than allowed; `--upload-limit` allows more")
             _unpack(file, folder)
-        steps = [Step(str(step["what"]), step["spec"]) for step in content["steps"]]
+        steps = [HistoryStep(str(step["what"]), step["spec"]) for step in content["steps"]]
         for step in steps:
             Spec(**step.spec)
         releases = [
-            Made(
+            MadeRelease(
                 each["id"], each["name"], folder / "releases" / plain_name(each["folder"]), each["spec"], each["result"]
             )
             for each in content["releases"]

@@ -13,7 +13,7 @@ from ringfence.errors import SpecError, listed
 from ringfence.methods.checks import check_available, check_promise
 from ringfence.spec import Spec
 from ringfence.studio.answers import One, shown_project, without
-from ringfence.studio.asked import Candidate, Chosen, CompareAsked, FrontAsked
+from ringfence.studio.asked import AskedCandidate, Chosen, CompareAsked, FrontAsked
 from ringfence.studio.explore import chosen_tables, front_parts
 from ringfence.studio.projects import Busy, NotFound
 
@@ -110,7 +110,7 @@ def comparison(one: One) -> dict[str, Any]:
 
 
 @router.post("/projects/{project}/comparison/chosen")
-def choose_candidate(one: One, asked: Candidate) -> dict[str, Any]:
+def choose_candidate(one: One, asked: AskedCandidate) -> dict[str, Any]:
     """Make the specification ask for a candidate of the comparison."""
     if one.comparison is None or asked.name not in one.comparison["specs"]:
         raise NotFound(f"no candidate {asked.name!r} was made")

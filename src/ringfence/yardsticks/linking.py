@@ -20,13 +20,13 @@ from ringfence.audit.trace.rows import Origin
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET, OWN, ROWS, WHICH
 from ringfence.spec import Spec
-from ringfence.yardsticks.reading import Likely, Side, Truth, evenly, plainly
+from ringfence.yardsticks.reading import Likely, ReadRows, Truth, evenly, plainly
 
 BEFORE = f"{OWN} before: "
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
+class LinkedRows:
     """Rows of a release beside those of the original: `rows[e]` rows that were entry `before[e]` of the original show
     `codes[name][e]`, which may stand for `likely`."""
 
@@ -37,8 +37,8 @@ class Linked:
 
 
 def link_rows(
-    engine: Engine, release: Side, truth: Truth, origin: Origin, spec: Spec, values: ibis.Table | None = None
-) -> Linked:
+    engine: Engine, release: ReadRows, truth: Truth, origin: Origin, spec: Spec, values: ibis.Table | None = None
+) -> LinkedRows:
     """Return which rows of a release were which rows of the original."""
     if origin.marked is None:
         return _by_labels(release, truth)
@@ -53,7 +53,7 @@ def link_rows(
     return _read(counted, truth, spec, release, beside)
 
 
-def _by_labels(release: Side, truth: Truth) -> Linked:
+def _by_labels(release: ReadRows, truth: Truth) -> LinkedRows:
     """Recode the original by what labels hold: where two hold a value, as in rows that are masked, the narrower."""
     label_of: dict[str, Longs] = {}
     for name in truth.quasi:
@@ -76,10 +76,10 @@ def _by_labels(release: Side, truth: Truth) -> Linked:
     published = np.flatnonzero(known & np.isin(class_of[count:], class_of[:count]))
     codes = {name: of[published] for name, of in label_of.items()}
     codes |= {name: truth.codes[name][published] for name in truth.others}
-    return Linked(truth.rows[published], published, codes, release.likely)
+    return LinkedRows(truth.rows[published], published, codes, release.likely)
 
 
-def _read(counted: pa.Table, truth: Truth, spec: Spec, release: Side, values: pa.Table | None) -> Linked:
+def _read(counted: pa.Table, truth: Truth, spec: Spec, release: ReadRows, values: pa.Table | None) -> LinkedRows:
     """Read rows that were counted by what they were and by what they show."""
     was: list[Column] = []
     codes: dict[str, Longs] = {}
@@ -102,7 +102,7 @@ def _read(counted: pa.Table, truth: Truth, spec: Spec, release: Side, values: pa
         if values is not None and name in values.column_names:
             buckets = np.unique(values[BUCKET].to_numpy().astype(np.int64))
             codes[name] = np.searchsorted(buckets, counted[BUCKET].to_numpy().astype(np.int64))
-    return Linked(counted[ROWS].to_numpy().astype(np.int64), _entries(was, truth), codes, likely)
+    return LinkedRows(counted[ROWS].to_numpy().astype(np.int64), _entries(was, truth), codes, likely)
 
 
 def _entries(was: list[Column], truth: Truth) -> Longs:

@@ -16,10 +16,10 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET
 from ringfence.spec import Spec
 from ringfence.spec.tables import Purpose
-from ringfence.yardsticks.linking import Linked, link_rows
+from ringfence.yardsticks.linking import LinkedRows, link_rows
 from ringfence.yardsticks.models import Lessons, Score, is_installed
-from ringfence.yardsticks.queries import SIZES, Query, answers, errors, make_queries, naive_answers
-from ringfence.yardsticks.reading import Side, Truth, read_release, read_truth
+from ringfence.yardsticks.queries import SIZES, CountQuery, answers, errors, make_queries, naive_answers
+from ringfence.yardsticks.reading import ReadRows, Truth, read_release, read_truth
 from ringfence.yardsticks.tables import Table
 
 MOST_VALUES = 2_000
@@ -85,7 +85,7 @@ class Ruler:
     """What the purpose wants to be told from the quasi-identifiers."""
 
     @cached_property
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[CountQuery]:
         """The COUNT queries, the same for every release."""
         return make_queries(self.truth)
 
@@ -94,7 +94,7 @@ class Ruler:
         """What models are to tell, with what they are trained and tested on."""
         return {name: Lessons(self.truth, name) for name in self.predicted}
 
-    def measure(self, release: Side, linked: Linked | None = None) -> Yardsticks:
+    def measure(self, release: ReadRows, linked: LinkedRows | None = None) -> Yardsticks:
         """Return how far off the users of a release are; of models only where it is known which row was which."""
         found = {names: table.misplaced(release) for names, table in self.tables.items()}
         use = self._judged(answers(release, self.queries), found)
@@ -203,7 +203,9 @@ def measured(
     return Measured(measure_rows(engine, released, found, spec, origin, values), found.naive)
 
 
-def read_rows(engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None) -> Side:
+def read_rows(
+    engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None
+) -> ReadRows:
     """Read the rows of a release, as published; `values` is the second table of those that are two."""
     truth = found.truth
     here = [name for name in (*truth.quasi, *truth.others) if name in released.columns]

@@ -18,8 +18,8 @@ import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.errors import SpecError
-from ringfence.yardsticks.linking import Linked
-from ringfence.yardsticks.reading import Domain, Likely, Truth
+from ringfence.yardsticks.linking import LinkedRows
+from ringfence.yardsticks.reading import Likely, OriginalValues, Truth
 
 SEEDS = (1, 2, 3)
 HELD_OUT = 1 / 3
@@ -89,19 +89,19 @@ class Lessons:
     def original(self) -> Score:
         """What is told by a model that was trained on rows of the original."""
         truth = self._truth
-        found = self._scores(Linked(truth.rows, np.arange(len(truth.rows)), truth.codes, truth.likely))
+        found = self._scores(LinkedRows(truth.rows, np.arange(len(truth.rows)), truth.codes, truth.likely))
         mean, spread = float(np.mean(found)), float(np.ptp(found))
         return Score("R2" if self._numeric else "AUC", mean, spread, mean, spread)
 
-    def score(self, linked: Linked) -> Score:
+    def score(self, linked: LinkedRows) -> Score:
         """Train on a release, and test on rows that it was not trained on."""
         found = self._scores(linked)
         return replace(self.original, mean=float(np.mean(found)), spread=float(np.ptp(found)))
 
-    def _scores(self, linked: Linked) -> list[float]:
+    def _scores(self, linked: LinkedRows) -> list[float]:
         return [self._tested(linked, held, seed) for held, seed in zip(self._held_out, SEEDS, strict=True)]
 
-    def _tested(self, linked: Linked, held: Floats | Longs, seed: int) -> float:
+    def _tested(self, linked: LinkedRows, held: Floats | Longs, seed: int) -> float:
         truth = self._truth
         # Of rows that were alike, and are told alike, it does not matter which are held out: each gives its share.
         kept = 1 - held / truth.rows
@@ -137,7 +137,7 @@ class _Shape:
 
 
 def _features(truth: Truth, name: str) -> _Shape:
-    domain: Domain = truth.domains[name]
+    domain: OriginalValues = truth.domains[name]
     shares = truth.marginal(name)
     if len(domain.line):
         gap = np.isnan(domain.places)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ringfence.arrays import Bools, Floats, Longs
-from ringfence.yardsticks.reading import Domain, Side, Truth
+from ringfence.yardsticks.reading import OriginalValues, ReadRows, Truth
 
 QUERIES = 1_000
 MOST_PREDICATES = 3
@@ -30,7 +30,7 @@ SEED = 2028
 
 
 @dataclass(frozen=True, eq=False)
-class Query:
+class CountQuery:
     """For some attributes, which values are asked for; the true number of rows, and which of `SIZES` that is."""
 
     wanted: Mapping[str, Bools]
@@ -38,14 +38,14 @@ class Query:
     size: int
 
 
-def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[Query]:
+def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[CountQuery]:
     """Draw queries about an original, as many of each size; fewer where there are none of that size."""
     # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
     rng = np.random.Generator(np.random.PCG64(seed))
     upto = np.cumsum(truth.rows)
     counter = Counter(truth)
     room = [count // len(SIZES) + (place < count % len(SIZES)) for place in range(len(SIZES))]
-    made: list[Query] = []
+    made: list[CountQuery] = []
     for number in range(MOST_TRIES * count):
         if not any(room):
             break
@@ -63,11 +63,11 @@ def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[Q
         fits = [place for place, (low, high) in enumerate(SIZES) if low <= share and (share < high or high == 1)]
         if fits and room[fits[0]]:
             room[fits[0]] -= 1
-            made.append(Query(wanted, actual, fits[0]))
+            made.append(CountQuery(wanted, actual, fits[0]))
     return made
 
 
-def _around(domain: Domain, value: int, uniforms: Floats) -> Bools:
+def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
     """Return which values are asked for: a range around a number, a group around a value, or a short list with it."""
     wanted = np.zeros(len(domain), np.bool_)
     wanted[value] = True
@@ -88,7 +88,7 @@ def _around(domain: Domain, value: int, uniforms: Floats) -> Bools:
 class Counter:
     """Answers queries from what rows show, each by how likely it stands for what is asked for."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: ReadRows) -> None:
         self._side = side
         self._tables: dict[tuple[str, ...], tuple[list[Longs], Floats]] = {}
 
@@ -108,20 +108,20 @@ class Counter:
         return float(rows.sum())
 
 
-def answers(side: Side, queries: Sequence[Query]) -> Floats:
+def answers(side: ReadRows, queries: Sequence[CountQuery]) -> Floats:
     """Return what a user of a release answers."""
     counter = Counter(side)
     return np.array([counter.count(query.wanted) for query in queries])
 
 
-def naive_answers(truth: Truth, queries: Sequence[Query]) -> Floats:
+def naive_answers(truth: Truth, queries: Sequence[CountQuery]) -> Floats:
     """Return what is answered by whoever knows every attribute by itself, and takes them to be independent."""
     shares = {name: truth.marginal(name) for name in truth.domains}
     products = [prod(float(shares[name] @ wanted) for name, wanted in query.wanted.items()) for query in queries]
     return truth.total * np.array(products)
 
 
-def errors(queries: Sequence[Query], estimates: Floats, rows: int) -> Floats:
+def errors(queries: Sequence[CountQuery], estimates: Floats, rows: int) -> Floats:
     """Return the relative error of each answer, with a sanity bound for small ones."""
     actual = np.array([query.actual for query in queries])
     off: Floats = np.abs(estimates - actual) / np.maximum(actual, SANITY * rows)

@@ -24,7 +24,7 @@ from ringfence.spec import Spec
 
 
 @dataclass(frozen=True, eq=False)
-class Domain:
+class OriginalValues:
     """The values of an attribute: `values[v]` as text; where they lie on a line, where each does, else NaN.
 
     `inner` are, for each value, the groups around it that are neither it alone nor everything: as sets of values.
@@ -87,7 +87,7 @@ class Likely:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class ReadRows:
     """Rows that are alike: `rows[e]` of them show `codes[name][e]` in an attribute, which may stand for `likely`."""
 
     rows: Longs
@@ -119,7 +119,7 @@ DENSE = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Truth(Side):
+class Truth(ReadRows):
     """The original: its rows by their values. `quasi` and `others` are its attributes, `domains` what they hold.
 
     `others` are published as they are, but for buckets.
@@ -127,7 +127,7 @@ class Truth(Side):
 
     quasi: tuple[str, ...]
     others: tuple[str, ...]
-    domains: Mapping[str, Domain]
+    domains: Mapping[str, OriginalValues]
 
     def marginal(self, name: str) -> Floats:
         """Return the share of rows that have each value of an attribute."""
@@ -163,7 +163,7 @@ def plainly(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     return Column(name, tuple(numbers), np.array([numbers[label] for label in spelled], np.int64)[read.codes])
 
 
-def _of_tree(name: str, tree: Tree, spec: Spec) -> Domain:
+def _of_tree(name: str, tree: Tree, spec: Spec) -> OriginalValues:
     held = Held(tree, spec.attributes[name])
     places = np.full(len(tree.paths), np.nan)
     if spec.attributes[name].measured:
@@ -172,16 +172,16 @@ def _of_tree(name: str, tree: Tree, spec: Spec) -> Domain:
     inner = tuple(
         tuple(around[label] for label in dict.fromkeys(path[1:-1]) if len(around[label]) > 1) for path in tree.paths
     )
-    return Domain(name, tuple(path[0] for path in tree.paths), places, inner, held)
+    return OriginalValues(name, tuple(path[0] for path in tree.paths), places, inner, held)
 
 
-def _as_it_is(column: Column) -> Domain:
+def _as_it_is(column: Column) -> OriginalValues:
     """Return the domain of an attribute that is published as it is: on a line, if all that is there are numbers."""
     places = np.array([_number(label) for label in column.labels])
     gaps = np.array([label is None for label in column.labels])
     if np.isnan(places[~gaps]).any():
         places[:] = np.nan
-    return Domain(column.name, column.labels, places, ((),) * len(column.labels))
+    return OriginalValues(column.name, column.labels, places, ((),) * len(column.labels))
 
 
 def _number(text: str | None) -> float:
@@ -192,7 +192,7 @@ def _number(text: str | None) -> float:
     return number if np.isfinite(number) else np.nan
 
 
-def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table | None = None) -> Side:
+def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table | None = None) -> ReadRows:
     """Read the combinations of a release: an engine counted them by the same attributes, in the column `ROWS`.
 
     `values` is the second table of the method `anatomy`: the sensitive values of each bucket, whose numbers are in the
@@ -214,7 +214,7 @@ def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table |
         else:
             assert values is not None, "what is not in the first table of a release is in its second"
             codes[name], likely[name] = _bucketed(counted, values, plainly(values[name], name, spec), known)
-    return Side(counted[ROWS].to_numpy().astype(np.int64), codes, likely)
+    return ReadRows(counted[ROWS].to_numpy().astype(np.int64), codes, likely)
 
 
 def evenly(held: Sequence[Longs]) -> Likely:

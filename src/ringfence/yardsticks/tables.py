@@ -12,7 +12,7 @@ import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.audit.trace.linkage import runs
-from ringfence.yardsticks.reading import Domain, Likely, Side, Truth
+from ringfence.yardsticks.reading import Likely, OriginalValues, ReadRows, Truth
 
 MOST_CELLS = 100
 """Attributes of more values are put into so many cells where they are crossed with others: numbers in runs of about
@@ -34,7 +34,7 @@ class Table:
         ]
         self._product: Floats = truth.total * reduce(np.multiply.outer, alone).reshape(-1).astype(np.float64)
 
-    def misplaced(self, release: Side) -> float:
+    def misplaced(self, release: ReadRows) -> float:
         """Return the share of rows that users of a release have not in their cells."""
         return self._lacking(_table(release, self._names, self._cells))
 
@@ -55,7 +55,7 @@ def _cells(truth: Truth, name: str, *, crossed: bool) -> tuple[Longs, int]:
     return _few_cells(domain, truth.marginal(name)), MOST_CELLS
 
 
-def _few_cells(domain: Domain, shares: Floats) -> Longs:
+def _few_cells(domain: OriginalValues, shares: Floats) -> Longs:
     cells = np.full(len(domain), MOST_CELLS - 1)
     if len(domain.line):
         before = np.cumsum(shares[domain.line]) - shares[domain.line]
@@ -67,7 +67,7 @@ def _few_cells(domain: Domain, shares: Floats) -> Longs:
     return cells
 
 
-def _table(side: Side, names: Sequence[str], cells: Sequence[tuple[Longs, int]]) -> Floats:
+def _table(side: ReadRows, names: Sequence[str], cells: Sequence[tuple[Longs, int]]) -> Floats:
     """Return how many rows are in each cell of a table, flat."""
     columns, rows = side.projected(names)
     likely = [side.likely[name] for name in names]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringfence.kernels.groups.soft_cuts import UNIT, Ground, cut_softly, width_at
+from ringfence.kernels.groups.soft_cuts import UNIT, RingGround, cut_softly, width_at
 from ringfence.kernels.secret import Stream, new_stream, secret_key
 from tests.rings import Part, soft_cuts
 
@@ -22,7 +22,7 @@ def parted(
     """The parts that the kernel makes in one go."""
     array, rows, widths = np.array(ranks, np.int32), np.empty(len(values), np.int64), np.empty(len(values), np.int64)
     attributes = array.shape[1]
-    ground = Ground(array, np.ones(attributes), np.zeros(attributes, np.bool_), np.zeros((attributes, 9)))
+    ground = RingGround(array, np.ones(attributes), np.zeros(attributes, np.bool_), np.zeros((attributes, 9)))
     bounds = np.array([0, len(values)])
     cut_softly(ground, np.array(values, np.int32), bounds, width, need, stream, rows, widths)
     begins = np.flatnonzero(widths)

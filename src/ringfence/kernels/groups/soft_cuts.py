@@ -41,7 +41,7 @@ BALANCE = 0.25
 is made, both can be cut again."""
 
 
-class Ground(NamedTuple):
+class RingGround(NamedTuple):
     """Where rows lie, and what several rows lose that are published together.
 
     `ranks[r, a]` is the place of row r's value among those of attribute a. Every value beyond the first loses
@@ -83,7 +83,7 @@ def width_at(price: int) -> int:
 
 @njit(cache=True, nogil=True)
 def cut_softly(
-    ground: Ground, values: Ints, bounds: Longs, width: int, need: float, stream: Stream, rows: Longs, widths: Longs
+    ground: RingGround, values: Ints, bounds: Longs, width: int, need: float, stream: Stream, rows: Longs, widths: Longs
 ) -> None:
     """Part the rows of each group, `bounds[g]` to `bounds[g + 1]` - 1, as far as both parts can be dealt out.
 
@@ -120,7 +120,7 @@ def cut_softly(
 
 
 @njit(cache=True, nogil=True)
-def _room_for(ground: Ground, values: Ints) -> tuple[_Seen, _Desk]:
+def _room_for(ground: RingGround, values: Ints) -> tuple[_Seen, _Desk]:
     rows, attributes = ground.ranks.shape
     ranks, sensitive = int(ground.ranks.max()) + 1, int(values.max()) + 1
     seen = _Seen(
@@ -142,7 +142,7 @@ def _room_for(ground: Ground, values: Ints) -> tuple[_Seen, _Desk]:
 
 @njit(cache=True, nogil=True)
 def _cut(
-    ground: Ground,
+    ground: RingGround,
     values: Ints,
     group: Longs,
     price: int,
@@ -266,7 +266,7 @@ def _best(losses: Floats) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _look_around(ground: Ground, group: Longs, width: int, seen: _Seen, desk: _Desk) -> None:
+def _look_around(ground: RingGround, group: Longs, width: int, seen: _Seen, desk: _Desk) -> None:
     """Find for each attribute the cut between two values next to the middle, and what random rows then lose.
 
     `last[a]` is the last value of the first part, `size[a]` its rows, and `losses[a]` what all rows lose more than
@@ -309,7 +309,7 @@ def _look_around(ground: Ground, group: Longs, width: int, seen: _Seen, desk: _D
 
 
 @njit(cache=True, nogil=True)
-def _loss(ground: Ground, a: int, counts: Longs, which: Longs, n: int, width: int) -> float:
+def _loss(ground: RingGround, a: int, counts: Longs, which: Longs, n: int, width: int) -> float:
     """Return what `width` random ones of n rows may be expected to lose in an attribute, published together."""
     total, before, previous = 0.0, 0, -1
     for value in which:

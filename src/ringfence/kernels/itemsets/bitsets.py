@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from ringfence.arrays import Ints, Longs, Words
-from ringfence.kernels.itemsets.rare_sets import Held, TreeArrays
+from ringfence.kernels.itemsets.rare_sets import HeldItems, TreeArrays
 
 ONE = np.uint64(1)
 SHIFT = np.uint64(58)
@@ -52,7 +52,7 @@ def make_prefixes(size: int, words: int) -> Prefixes:
 
 
 @njit(cache=True, nogil=True)
-def gather_bits(held: Held, tree: TreeArrays, ends: Longs, rows: Longs, last: Ints, bits: Bits) -> None:
+def gather_bits(held: HeldItems, tree: TreeArrays, ends: Longs, rows: Longs, last: Ints, bits: Bits) -> None:
     """Move `ends[v]` on by the number of words of node v, and `rows[v]` by that of the rows that hold it.
 
     Unless `bits` has no room, the words are written down. `last[v]` is the place of the last one, at first -1. A node

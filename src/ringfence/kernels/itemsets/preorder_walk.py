@@ -18,7 +18,7 @@ from ringfence.kernels.itemsets.bitsets import Bits, Prefixes, count_extension, 
 from ringfence.kernels.itemsets.rare_sets import TreeArrays
 
 
-class Ground(NamedTuple):
+class WalkGround(NamedTuple):
     """What a walk is over: bitsets and weights of baskets, the tree, and the nodes by rank; `ranks[order[i]]` is i.
 
     Paths of up to `known` nodes are known to be common.
@@ -47,7 +47,7 @@ class Walk(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def next_path(ground: Ground, cut: Ints, generalized: Bools, walk: Walk, look_ahead: bool, every: bool) -> int:
+def next_path(ground: WalkGround, cut: Ints, generalized: Bools, walk: Walk, look_ahead: bool, every: bool) -> int:
     """Go on to the next path that is rare, or with `every` to the next that occurs; return its length, 0 at the end.
 
     With `look_ahead` a path is extended only if some set of nodes of the current cut extends it to a rare one. Nothing
@@ -101,7 +101,7 @@ def _related(tree: TreeArrays, path: Ints, length: int, node: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _rare_beyond(ground: Ground, cut: Ints, length: int, walk: Walk) -> bool:
+def _rare_beyond(ground: WalkGround, cut: Ints, length: int, walk: Walk) -> bool:
     """Whether nodes of the cut, all after the path and beside it, extend it to a rare set."""
     tree, path = ground.tree, walk.path
     beyond = np.empty(len(cut), np.int32)

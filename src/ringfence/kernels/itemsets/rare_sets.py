@@ -17,7 +17,7 @@ from numba import njit
 from ringfence.arrays import Bools, Ints, Longs
 
 
-class Held(NamedTuple):
+class HeldItems(NamedTuple):
     """What baskets hold: basket b the `items[starts[b] : starts[b + 1]]`; `weights[b]` rows are like it."""
 
     starts: Longs
@@ -67,7 +67,7 @@ def make_room(size: int, nodes: int, occurrences: int) -> CountScratch:
 
 
 @njit(cache=True, nogil=True)
-def project(held: Held, chosen: Ints, cut: Ints, is_head: Bools, out: Held, heads: Longs) -> None:
+def project(held: HeldItems, chosen: Ints, cut: Ints, is_head: Bools, out: HeldItems, heads: Longs) -> None:
     """Fill `out` with the nodes of the chosen baskets under a cut, those that are heads first: up to `heads[b]` - 1.
 
     Leaves of one node stand side by side, so each node is written once.
@@ -96,7 +96,7 @@ def project(held: Held, chosen: Ints, cut: Ints, is_head: Bools, out: Held, head
 
 
 @njit(cache=True, nogil=True)
-def find_rare(held: Held, heads: Longs, k: int, size: int, room: CountScratch, found: Ints) -> int:
+def find_rare(held: HeldItems, heads: Longs, k: int, size: int, room: CountScratch, found: Ints) -> int:
     """Fill `found` with rare sets of `size` nodes, as many as it has rows; return how many there are then.
 
     Of the items of a basket only those before `heads[b]` may be a set's first member; the baskets must agree on some
@@ -130,7 +130,15 @@ def find_rare(held: Held, heads: Longs, k: int, size: int, room: CountScratch, f
 
 @njit(cache=True, nogil=True)
 def _report(
-    held: Held, stops: Longs, baskets: Ints, places: Ints, k: int, size: int, room: CountScratch, found: Ints, hits: int
+    held: HeldItems,
+    stops: Longs,
+    baskets: Ints,
+    places: Ints,
+    k: int,
+    size: int,
+    room: CountScratch,
+    found: Ints,
+    hits: int,
 ) -> int:
     """Count what extends the prefix at these places, and note what is rare; return how many sets are noted then."""
     sums, items = room.sums, held.items
@@ -150,7 +158,9 @@ def _report(
 
 
 @njit(cache=True, nogil=True)
-def _deliver(held: Held, stops: Longs, baskets: Ints, places: Ints, k: int, depth: int, room: CountScratch) -> None:
+def _deliver(
+    held: HeldItems, stops: Longs, baskets: Ints, places: Ints, k: int, depth: int, room: CountScratch
+) -> None:
     """Group the occurrences of all extensions of a prefix that are not rare: the prefixes of length `depth`."""
     sums, numbers, items = room.sums, room.numbers, held.items
     members, bounds = room.members[depth], room.bounds[depth]

@@ -21,7 +21,7 @@ from ringfence.kernels.front.costs_by_k import sweep
 from ringfence.search.front.node_costs import NodeCosts, people_of, refuse_other_losses, walk
 from ringfence.search.front.objectives import objective
 from ringfence.search.progress import Watch
-from ringfence.search.recode.lattice import SAME, Candidate, level_spaces
+from ringfence.search.recode.lattice import SAME, FeasibleNode, level_spaces
 from ringfence.spec import Spec
 
 ROUNDING = 1e-9  # measures of l and t this close, relatively, are equal: they are sums of logarithms and of shares
@@ -279,9 +279,9 @@ def _front_of_three(census: Census, spec: Spec, watch: Watch) -> Front:
 def _cheapest_nodes(found: Sequence[Point]) -> tuple[Point, ...]:
     """Return the cheapest of some nodes for every k, by rising k, each with the largest k that it is cheapest for."""
     answers: list[Point] = []
-    best: Candidate | None = None
+    best: FeasibleNode | None = None
     for point in sorted(found, key=lambda point: (-point.k, point.levels)):
-        candidate = Candidate(point.levels, point.loss, point.suppressed)
+        candidate = FeasibleNode(point.levels, point.loss, point.suppressed)
         if candidate.beats(best):
             best = candidate
             if answers and answers[-1].k == point.k:

@@ -25,7 +25,7 @@ from ringfence.census.covers import Representation, by_attribute
 from ringfence.census.groups import Combinations, combinations
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.kernels.groups.deals import largest_shares
-from ringfence.kernels.groups.soft_cuts import NEED, Ground, cut_softly
+from ringfence.kernels.groups.soft_cuts import NEED, RingGround, cut_softly
 from ringfence.kernels.secret import Stream, fill_numbers
 from ringfence.search.groups.distances import Kept
 from ringfence.search.groups.ring import Order, Rings, lay_out, line_of, occurring_ranks
@@ -126,7 +126,7 @@ def rings_of_different_values(
 
 def ground_of(
     census: Census, tuples: Ints, representation: Representation | Sequence[Representation], metric: Kept
-) -> Ground:
+) -> RingGround:
     """Return where rows of these tuples lie, and what they lose together, averaged over attributes.
 
     Where ranges are shown, that is how far the outermost are apart; under a hierarchy likewise, in the order of its
@@ -144,7 +144,7 @@ def ground_of(
         occurs = np.flatnonzero(quasi.rows > 0)
         places[a, place[occurs]] = shares[a] * line_of(quasi, metric)[occurs]
     steps = shares / np.maximum(1, [quasi.occurring - 1 for quasi in census.quasi])
-    return Ground(ranks, steps, np.array(spread), places)
+    return RingGround(ranks, steps, np.array(spread), places)
 
 
 def laid_out(census: Census, attribute: int, width: int, order: Order, limit: int, stream: Stream) -> Laid:

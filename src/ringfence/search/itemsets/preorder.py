@@ -12,7 +12,7 @@ import numpy as np
 
 from ringfence.arrays import Bools, Ints
 from ringfence.kernels.itemsets.bitsets import make_prefixes
-from ringfence.kernels.itemsets.preorder_walk import Ground, Walk, next_path
+from ringfence.kernels.itemsets.preorder_walk import Walk, WalkGround, next_path
 from ringfence.search.itemsets.cuts import ItemTree
 from ringfence.search.itemsets.supports import RareSet, Supports
 from ringfence.search.progress import Watch
@@ -64,7 +64,7 @@ class Preorder:
         """
         held = self.supports.held
         order, ranks = self._ranking()
-        ground = Ground(self.supports.bits, held.weights, self.supports.arrays, order, ranks, self.k, known)
+        ground = WalkGround(self.supports.bits, held.weights, self.supports.arrays, order, ranks, self.k, known)
         walk = Walk(
             path=np.zeros(size, np.int32),
             at=np.full(size, -1, np.int64),

@@ -17,7 +17,7 @@ from ringfence.kernels.itemsets.bitsets import (
     list_baskets,
     make_prefixes,
 )
-from ringfence.kernels.itemsets.rare_sets import Held, TreeArrays, find_rare, make_room, project
+from ringfence.kernels.itemsets.rare_sets import HeldItems, TreeArrays, find_rare, make_room, project
 from ringfence.search.itemsets.cuts import ItemTree
 
 MOST_SETS = 100_000  # that a search for rare sets returns at once
@@ -38,7 +38,7 @@ class Supports:
     def __init__(self, tree: ItemTree) -> None:
         baskets, hierarchy = tree.baskets, tree.hierarchy
         self.tree = tree
-        self.held = Held(baskets.starts, baskets.items, baskets.weights)
+        self.held = HeldItems(baskets.starts, baskets.items, baskets.weights)
         self.arrays = TreeArrays(hierarchy.parent, hierarchy.first, hierarchy.stop)
         self.words = -(-len(baskets.weights) // 64)
         self.bits, self.rows = self._gather(len(hierarchy.labels))
@@ -105,7 +105,9 @@ class Supports:
         else:
             chosen = self._having_any(first)
             items = int(np.diff(self.held.starts)[chosen].sum())
-            out = Held(np.empty(len(chosen) + 1, np.int64), np.empty(items, np.int32), np.empty(len(chosen), np.int64))
+            out = HeldItems(
+                np.empty(len(chosen) + 1, np.int64), np.empty(items, np.int32), np.empty(len(chosen), np.int64)
+            )
             ends = np.empty(len(chosen), np.int64)
             project(self.held, chosen, cut, is_head, out, ends)
             hits = find_rare(out, ends, k, size, make_room(size, len(self.rows), max(items, len(chosen))), found)

@@ -22,7 +22,7 @@ from ringfence.errors import Unsatisfiable
 from ringfence.judging.metrics import Discernibility, hdm_tallies, measure_classes, metric
 from ringfence.kernels.recode.alike_records import alike, mark_rare
 from ringfence.search.progress import SearchResult, Watch
-from ringfence.search.recode.lattice import SLACK, Candidate, level_spaces
+from ringfence.search.recode.lattice import SLACK, FeasibleNode, level_spaces
 from ringfence.spec import Spec
 from ringfence.values.recoding import Recoding
 
@@ -157,7 +157,7 @@ class _CompositeSearch:
         self.roller = Roller(extended, spaces, tallied, marked=True)
         self.metric = metric(spec.method.metric, spec, extended, self.roller, self.composites.k)
         self.tables = (self.roller.room(), self.roller.room())
-        self.best: Candidate | None = None
+        self.best: FeasibleNode | None = None
 
     def run(self) -> float:
         """Look at all nodes that may be the best; return what those cost at least that there was no time for."""
@@ -189,7 +189,7 @@ class _CompositeSearch:
     def _offer(self, levels: tuple[int, ...], rare: Bools, lost: int) -> None:
         fields = self.roller.fields(list(enumerate(levels)))
         classes = self.composites.marked(self.roller, fields, rare, self.tables[1])
-        candidate = Candidate(levels, self.metric.cost(levels, classes), lost)
+        candidate = FeasibleNode(levels, self.metric.cost(levels, classes), lost)
         if candidate.beats(self.best):
             self.best = candidate
 

@@ -32,14 +32,14 @@ SLACK = 1e-10  # bounds are floating-point sums: only what exceeds the best cost
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FeasibleNode:
     """A feasible node: its levels in the order of the specification, its cost, and the rows it suppresses."""
 
     levels: tuple[int, ...]
     cost: float
     suppressed: int
 
-    def beats(self, other: "Candidate | None") -> bool:
+    def beats(self, other: "FeasibleNode | None") -> bool:
         """Whether this is better: cheaper, else fewer rows suppressed, else lexicographically smaller."""
         if other is None:
             return True
@@ -96,7 +96,7 @@ class _LevelSearch:
         self.order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
         self.levels = [0] * len(self.heights)
         self.looks_at_values_of_coarsest = limit == 0 or promise.needs_values_for_hopeless or metric.needs_values
-        self.best: Candidate | None = None
+        self.best: FeasibleNode | None = None
         self.open_bound = inf
         self.decided = 0
         self.to_level = [[roller.fields([(a, j)]) for j in range(h + 1)] for a, h in enumerate(self.heights)]
@@ -177,7 +177,7 @@ class _LevelSearch:
         suppressed = self.promise.judge(classes)
         if suppressed > self.limit or suppressed == self.rows or not self.promise.rest_holds(classes):
             return
-        candidate = Candidate(tuple(self.levels), self.metric.cost(self.levels, classes), suppressed)
+        candidate = FeasibleNode(tuple(self.levels), self.metric.cost(self.levels, classes), suppressed)
         if candidate.beats(self.best):
             self.best = candidate
 
