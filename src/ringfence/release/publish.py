@@ -9,7 +9,8 @@ How they take their place in one step: `folder`.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,8 @@ def publish(
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:
-            _write_report(job, release, version.private, verdict, plots)
+            again = partial(_read_back, job, release, target, version.scratch)
+            _write_report(job, again, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
     if target is not None:
@@ -121,15 +123,29 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
-def _write_report(job: Job, release: Path, folder: Path, verdict: Verdict, plots: bool) -> None:
+def _read_back(job: Job, release: Path, target: Target | None, scratch: Path) -> tuple[ibis.Table, ibis.Table | None]:
+    """Return the rows of what was written, and the second table of those that are two."""
+    two = job.spec.has_buckets
+    if target is not None:
+        data = job.spec.data
+        return target.open(scratch, data), target.open(scratch, data, f"_{SENSITIVE}") if two else None
+    paths = [release, *([beside(release)] if two else [])]
+    read = [job.engine.open(path, as_released(job.spec.data), as_it_stands=True) for path in paths]
+    return read[0], read[1] if two else None
+
+
+def _write_report(
+    job: Job,
+    read_back: Callable[[], tuple[ibis.Table, ibis.Table | None]],
+    folder: Path,
+    verdict: Verdict,
+    plots: bool,
+) -> None:
     """Write the page for the people who answer for the release, and its charts if they are wanted."""
     from ringfence.report.build import build_report
 
     job.diary("report", "making the report")
-    data, use = as_released(job.spec.data), None
-    if job.spec.of_role("quasi"):
-        second = job.engine.open(beside(release), data, as_it_stands=True) if job.spec.has_buckets else None
-        use = job.measured(job.engine.open(release, data, as_it_stands=True), second)
+    use = job.measured(*read_back()) if job.spec.of_role("quasi") else None
     page = build_report(
         job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets, use=use
     )

@@ -13,6 +13,8 @@ from ringfence.errors import SpecError, listed
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
+    import ibis
+
     from ringfence.audit.verdict import Verdict
     from ringfence.census.baskets import Baskets
     from ringfence.census.census import Census
@@ -202,11 +204,19 @@ class Release:
             self.census,
             self.baskets,
             original=None if self.original is None else open_again(engine, self.original, self.spec),
-            traced=None if self.traced is None else engine.open(self.traced, self.spec.data, as_it_stands=True),
+            traced=self._traced_by(engine),
             attacks=self.attacks,
             diary=Diary(lines=self.log),
             use=self.use if report else None,
         )
+
+    def _traced_by(self, engine: "Engine") -> "ibis.Table | None":
+        """Return the rows with whose they are. They have been through the door, and have columns of our own."""
+        import pyarrow as pa
+
+        if isinstance(self.traced, pa.Table):
+            return engine.hold(self.traced)
+        return None if self.traced is None else engine.open(self.traced, self.spec.data, as_it_stands=True)
 
     def _plans(self) -> "list[Plan]":
         return [self.plan, *([] if self.item_plan in (None, self.plan) else [self.item_plan])]
