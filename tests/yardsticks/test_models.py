@@ -100,7 +100,7 @@ def test_values_in_buckets_are_told_by_what_stands_there() -> None:
     purpose = {"predict": ["ill"]}
     given = spec(attributes=attributes, privacy={"l": 2}, method={"name": "anatomy"}, purpose=purpose)
     _, _, _, scores = linked(table.drop(["cost"]), given)
-    assert 0.6 < scores["ill"].mean < scores["ill"].original + scores["ill"].spread
+    assert 0.6 < scores["ill"].mean < scores["ill"].original + 0.05  # values are dealt into buckets by chance
 
 
 def test_rows_that_are_held_out_are_no_part_of_the_training() -> None:
