@@ -261,4 +261,6 @@ def test_commands_that_are_shown_run_from_top_to_bottom(path: Path) -> None:
                 words[-1] = "drafted.toml"
             if words[0] == "demo" and "--rows" not in words:
                 words += ["--rows", "500"]
+            if words[0] == "compare" and "--budget" not in words:
+                words += ["--budget", "5"]
             app(words, standalone_mode=False)
