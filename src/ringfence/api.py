@@ -468,6 +468,7 @@ def compare(
     """
     from ringfence.methods.candidates import candidates
     from ringfence.release.comparing import Comparison, MeasuredRelease, Tried, try_all
+    from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow, collected
@@ -486,6 +487,7 @@ def compare(
         _check_choice(source, spec)
         diary("count", "counting the rows")
         original = engine.keep(open_original(engine, source, spec))
+        check_columns(original.columns, spec)
         spec = _measured(engine, original, spec)
         found = ruler(engine, original, spec) if is_measured(spec) else None
 

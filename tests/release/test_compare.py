@@ -11,6 +11,7 @@ import pytest
 
 import ringfence as rf
 from ringfence.declared import METHODS, SCHEMES
+from ringfence.errors import DataError
 from ringfence.methods.candidates import candidates
 from ringfence.release.comparing import Comparison
 from ringfence.report.comparison import ComparisonPage
@@ -186,3 +187,9 @@ def test_advice_says_how_much_each_attribute_by_itself_would_tell(naive: float, 
     row = {"name": "one", "made": True, "as_asked": True, "plain": True, "off": 0.2, "suppressed": 0, "proven": True}
     advice = ComparisonPage([row], "one", "one", {"off": naive}, spec(), 100).advice
     assert any(sentence.startswith(words) for sentence in advice), advice
+
+
+def test_a_column_that_is_not_there_is_named() -> None:
+    attributes = {**ATTRIBUTES, "twon": ATTRIBUTES["town"]}
+    with pytest.raises(DataError, match=r"no column 'twon'.*'town'"):
+        rf.compare(people(), spec(attributes=attributes))
