@@ -4,14 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long lint pages bench wheel clean
+.PHONY: demo test test-long ready-to-test lint warm pages bench wheel clean
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       anonymize built-in sample data and show what came out"
+	@echo "make demo       compare ways to publish sample data, make the best, show what came out"
 	@echo "make test       lint, type-check and run every test"
 	@echo "make test-long  the same tests with far more random cases"
 	@echo "make lint       ruff, mypy and import-linter only"
+	@echo "make warm       compile now what is compiled at first use"
 	@echo "make pages      the pages and schemas of docs that the code writes"
 	@echo "make wheel      build what pip installs, and try it in a clean environment"
 	@echo "make bench      measure speed and memory against peers"
@@ -31,10 +32,17 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+warm: $(READY)
+	$(BIN)/ringfence warm
+
+# Types are checked while kernels are compiled, each once: two processes of tests would compile the same ones side by side.
+ready-to-test: $(READY)
+	$(MAKE) --no-print-directory --jobs=2 lint warm
+
+test: ready-to-test
 	$(BIN)/pytest -n 2 --dist loadgroup
 
-test-long: lint
+test-long: ready-to-test
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -n 2 --dist loadgroup
 
 # What the code writes itself: the page of errors, from what the commands print; the commands; the schema of plans.

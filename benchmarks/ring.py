@@ -36,7 +36,7 @@ def specification(attributes: int, k: int, **method: Any) -> Spec:
         data={"unlisted": "drop"},
         attributes=quasi,
         privacy={"k": k},
-        method={"name": "ring", **method},
+        method={"name": "ring", "metric": "gcp", **method},
     )
 
 

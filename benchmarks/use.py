@@ -20,10 +20,10 @@ import pyarrow as pa
 
 import ringfence as rf
 from benchmarks.data import COLUMNS, QUASI, adult_attributes, census_income, count, write_adult
+from benchmarks.questions import run_workload
 from ringfence.arrays import Floats
 from ringfence.census.census import Census
 from ringfence.plans.published import Published
-from ringfence.report.queries import run_workload
 from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import visits
 from ringfence.yardsticks.measure import read_rows, ruler

@@ -1,6 +1,7 @@
 """Runs that are killed: a program that forks run after run, kills each somewhere, and looks at what is left.
 
     python tests/killed.py FOLDER steps|first|files|random TIMES
+    python tests/killed.py FOLDER database TIMES ADDRESS
 
 What is wrong is printed, line by line; in the end, how many were killed. It is a program of its own because the parent
 must be warm, so that a run takes a moment, and must not have threads.
@@ -177,8 +178,46 @@ def while_files_are_written(folder: Path) -> int:
         step += 1
 
 
-def main(folder: Path, what: str, times: int) -> None:
+def in_a_database(folder: Path, times: int, address: str) -> int:
+    """Kill runs from table to table at random moments, and look at what the database has after each."""
+    import psycopg
+
+    def run_there() -> None:
+        whole = rf.Spec(
+            data={"source": address, "query": "SELECT 'q' || i % 3 AS q, i AS s FROM generate_series(1, 3000) AS i"},
+            attributes={"q": {"role": "quasi", "hierarchy": "flat"}, "s": {"role": "insensitive"}},
+            privacy={"k": 2},
+            output={"to": address, "table": "killed.released"},
+        )
+        api.run(whole, folder / "out", report=False)
+
+    with psycopg.connect(address, autocommit=True) as watching:
+        watching.execute("DROP SCHEMA IF EXISTS killed CASCADE")
+        watching.execute("CREATE SCHEMA killed")
+    run_there()
+    started = time.monotonic()
+    forked(run_there)
+    duration = time.monotonic() - started
+    for _ in range(times):
+        moment = random.uniform(0, duration)
+        forked(run_there, after=moment)
+        with psycopg.connect(address) as watching:
+            tables = watching.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'killed'").fetchall()
+            rows = watching.execute("SELECT count(*), count(DISTINCT s) FROM killed.released").fetchone()
+        if tables != [("released",)] or rows != (3000, 3000):
+            print(f"killed after {moment:.4f} s: {tables}, {rows}", flush=True)
+    if not forked(run_there):
+        print("the next run failed", flush=True)
+    with psycopg.connect(address, autocommit=True) as watching:
+        watching.execute("DROP SCHEMA killed CASCADE")
+    return times
+
+
+def main(folder: Path, what: str, times: int, *address: str) -> None:
     """Kill, look, and say how often."""
+    if what == "database":
+        print(json.dumps({"killed": in_a_database(folder, times, *address)}))
+        return
     (folder / "people.csv").write_text("q,s\n" + "".join(f"{'abc'[i % 3]},{i}\n" for i in range(12)) + "z,99\n")
     with contextlib.suppress(FileExistsError):
         (folder / "cwd").mkdir()
@@ -195,4 +234,4 @@ def main(folder: Path, what: str, times: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])

@@ -18,8 +18,9 @@ import pytest
 from rich.console import Console
 
 import ringfence as rf
+from ringfence.compiling import told
 from ringfence.display import Display, shown
-from ringfence.kernels.compiling import told
+from ringfence.search.progress import Watch
 
 ENDLESS = """
 [data]
@@ -67,15 +68,25 @@ def test_a_listener_can_ask_for_the_best_so_far() -> None:
     assert not release.search.optimal
 
 
-def test_what_is_compiled_is_told_and_what_is_there_is_not() -> None:
-    begun: list[None] = []
+def test_what_is_compiled_is_told_and_is_no_part_of_a_search() -> None:
+    now = [100.0]
+
+    def compiling_takes_five_seconds() -> None:
+        now[0] += 5
+
     doubled = numba.njit(lambda number: 2 * number)
-    with told(lambda: begun.append(None)) as compilations:
+    watch = Watch(1.0, clock=lambda: now[0], nodes=1)
+    part = watch.part()
+    with told(compiling_takes_five_seconds), watch.compiling_apart():
         assert doubled(2) == 4
-        assert len(begun) == 1
-        assert doubled(3) == 6
-    assert len(begun) == 1
-    assert compilations.seconds > 0
+        assert (watch.compiled, watch.seconds, part.seconds) == (5, 0, 0)
+        assert not watch.expired()
+        assert doubled(3) == 6  # what is there is not compiled
+        now[0] += 2
+        assert (watch.compiled, watch.seconds) == (5, 2)
+        assert watch.expired()
+        assert part.expired() is False  # it has judged nothing
+    assert (watch.compiled, watch.seconds) == (5, 2)
 
 
 @pytest.mark.parametrize(

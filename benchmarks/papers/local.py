@@ -14,9 +14,9 @@ from benchmarks.cluster import CENSUS_INCOME, specification
 from benchmarks.data import adult_attributes, census_income, count, write_adult
 from benchmarks.papers.local_charts import draw_methods
 from benchmarks.papers.pages import Page, Row
+from benchmarks.questions import run_workload
 from ringfence.census.census import Census
 from ringfence.methods import decide
-from ringfence.report.queries import run_workload
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
+    from ringfence.census.census import Census
     from ringfence.draft.draft import Draft
     from ringfence.methods.candidates import Candidate
     from ringfence.plans.recode import GlobalPlan
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
     from ringfence.rows.targets import Target
+    from ringfence.search.decision import Decision
 
 
 def anonymize(
@@ -153,7 +155,7 @@ def _audited(
         else:
             table, origin, made = _rewrite_in_memory(engine, source, held, spec, decider(spec))
         diary("audit", "auditing the release")
-        job = _job(engine, spec, original, made, replace(origin, labels=labels), attacks, force)
+        job = _job(engine, spec, rows, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         published = engine.open(table, spec.data, as_it_stands=True)
         verdict = job.passed(job.audited(published, values))
@@ -166,8 +168,12 @@ def _audited(
 def _measured(engine: "Engine", rows: "ibis.Table", spec: Spec) -> Spec:
     """Return a specification that says which columns hold dates or numbers, if the rows say so; and check it again."""
     from ringfence.rows.measured import with_measured
+    from ringfence.values.builders import stated_hierarchy
+    from ringfence.values.in_intervals import in_intervals
 
-    measured = with_measured(engine, rows, spec)
+    trees = {name: stated_hierarchy(name, spec) for name in spec.perhaps_in_intervals}
+    numbered = [name for name, tree in trees.items() if tree is not None and in_intervals(tree)]
+    measured = with_measured(engine, rows, spec, numbered)
     check_shown(measured)
     return measured
 
@@ -175,7 +181,7 @@ def _measured(engine: "Engine", rows: "ibis.Table", spec: Spec) -> Spec:
 def _job(
     engine: "Engine",
     spec: Spec,
-    original: Any,
+    original: "ibis.Table",
     made: Made,
     origin: "Origin",
     attacks: tuple[str, ...],
@@ -183,7 +189,6 @@ def _job(
 ) -> "Job":
     """Return the job of publishing what was made."""
     from ringfence.release.job import Job
-    from ringfence.rows.dates import open_again
 
     return Job(
         engine,
@@ -192,7 +197,7 @@ def _job(
         made.census,
         made.baskets,
         origin,
-        original=open_again(engine, original, spec) if _needs_original(spec, attacks) else None,
+        original=original if _needs_original(spec, attacks) else None,
         attacks=attacks,
         force=force,
     )
@@ -336,14 +341,14 @@ def run(
     with (
         new_version(Path(folder)) as version,
         engine_for(spec.data, source, scratch=version.scratch) as engine,
-        _target(spec.output.address, engine, spec.output.partition_by) as target,
+        _target(_output(spec), engine, spec) as target,
     ):
         _check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = _measured(engine, original, spec)
         made, origin, rows = _made(engine, original, spec, searcher(spec, diary))
         diary("write", "writing the release")
-        job = replace(_job(engine, spec, source, made, origin, _named(attacks), force), diary=diary)
+        job = replace(_job(engine, spec, original, made, origin, _named(attacks), force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         form = _format_of(source, spec)
         path, verdict = publish(
@@ -353,15 +358,21 @@ def run(
         return _release(job, path, verdict, diary, source, second)
 
 
+def _output(spec: Spec) -> str | None:
+    """Return where the rows of a release go, if not into files of a run's folder."""
+    output = spec.output
+    return str(spec.locate(output.to)) if output.is_folder and output.to is not None else output.address
+
+
 @contextmanager
-def _target(address: str | None, engine: "Engine", partition_by: Sequence[str] = ()) -> "Iterator[Target | None]":
+def _target(address: str | None, engine: "Engine", spec: Spec) -> "Iterator[Target | None]":
     """Return where rows go that do not go into files, refused at once where that cannot be."""
     if address is None:
         yield None
         return
     from ringfence.rows.targets import target_for
 
-    with target_for(address, engine, partition_by) as target:
+    with target_for(address, engine, spec.data, spec.output.partition_by) as target:
         yield target
 
 
@@ -390,7 +401,7 @@ def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, u
     with engine_for(release.spec.data, source) as engine:
         rows = engine.open(release.table, release.spec.data, as_it_stands=True)
         if is_database(target) or is_spark(target):
-            with _target(str(target), engine) as table:
+            with _target(str(target), engine, release.spec) as table:
                 assert table is not None, "an address was given"
                 fill_audited(release.job(engine), rows, table)
         else:
@@ -491,12 +502,20 @@ def compare(
         spec = _measured(engine, original, spec)
         found = ruler(engine, original, spec) if is_measured(spec) else None
 
-        def attempt(candidate: "Candidate", hurried: Spec) -> MeasuredRelease:
-            told = Diary(None if listener is None else _about(candidate.name, diary))
-            made, origin, rows = _made(engine, original, hurried, searcher(hurried, told, censuses))
+        def diary_of(candidate: "Candidate") -> Diary:
+            return Diary(None if listener is None else _about(candidate.name, diary))
+
+        def prepare(candidate: "Candidate", hurried: Spec) -> "Callable[[], Decision | None]":
+            if spec.items is not None:  # what is decided on baskets depends on the draw before it
+                return lambda: None
+            return _search(censuses.of(engine, original, hurried), hurried, diary_of(candidate))
+
+        def finish(candidate: "Candidate", hurried: Spec, decision: "Decision | None") -> MeasuredRelease:
+            told = diary_of(candidate)
+            made, origin, rows = _made(engine, original, hurried, searcher(hurried, told, censuses, decision))
             table = engine.fetch(rows)
             published = engine.open(table, hurried.data, as_it_stands=True)
-            job = _job(engine, hurried, source, made, origin, _named(attacks), force=False)
+            job = _job(engine, hurried, original, made, origin, _named(attacks), force=False)
             values = None if made.sensitive is None else engine.hold(made.sensitive)
             told("audit", "auditing the release")
             verdict = job.passed(job.audited(published, values))
@@ -505,7 +524,8 @@ def compare(
 
         tried = try_all(
             candidates(spec, methods),
-            attempt,
+            prepare,
+            finish,
             rows=engine.size(original),
             budget=budget,
             spent=time.monotonic() - begun,
@@ -532,6 +552,18 @@ def compare(
         if each.made
     )
     return Comparison(spec, tuple(tried), naive, rows, budget, time.monotonic() - begun, remake)
+
+
+def _search(census: "Census", spec: Spec, diary: Diary) -> "Callable[[], Decision]":
+    """Return a search, to be run whenever there is time for it."""
+    from ringfence.methods import decide
+
+    def search() -> "Decision":
+        diary("search", "searching")
+        with diary.searching(spec) as watch:
+            return decide(census, spec, watch)
+
+    return search
 
 
 def _about(name: str, diary: Diary) -> Listener:

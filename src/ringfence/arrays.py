@@ -13,7 +13,7 @@ Flags = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
 
-def distinct_rows(codes: Ints, sizes: Sequence[int]) -> tuple[Longs, Longs]:
+def distinct_rows(codes: Ints | Longs, sizes: Sequence[int]) -> tuple[Longs, Longs]:
     """Return one position for each distinct row, in lexicographic order, and for each row which of them it equals.
 
     Rows are compared by one number, the digits being their codes; where that would not fit into 64 bits, the digits

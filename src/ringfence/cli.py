@@ -60,6 +60,10 @@ def _everywhere(
     """Take what stands before a command."""
 
 
+DEMO_CANDIDATES = ["optimal-level", "local-sets", "local-nodes"]
+"""What the demo compares: the usual recoding, and what loses least; all others take longer than a first look should."""
+
+
 @app.command()
 def demo(
     output: Out = Path("ringfence-demo"),
@@ -73,7 +77,7 @@ def demo(
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001  read by `main`
 ) -> None:
-    """Run the whole flow on sample people, baskets or visits: make a table, anonymize it, audit the release."""
+    """Run the whole flow on sample people, baskets or visits: make a table, compare, anonymize, audit the release."""
     from ringfence.rows.staging import naming
     from ringfence.samples import write_baskets, write_people, write_visits
 
@@ -88,19 +92,27 @@ def demo(
             spec = Spec.load(output / "visits.toml")
         else:
             spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
+    found = None
     with _progress(json_, output) as listener:
+        if name == "people":
+            found = api.compare(None, spec, budget=300, methods=DEMO_CANDIDATES, listener=listener)
+            found.save(output / "compare")
+            spec = found.spec_of(found.best_plain.name)
+            spec.dump(output / "people.toml")
         release = api.run(spec, output, listener=listener)
     if json_:
-        _print_json(_release_json(release))
+        _print_json(_release_json(release) | ({} if found is None else {"comparison": found.as_dict()}))
         return
     print(f"{rows:,} sample {name} in {output / f'{name}.csv'}, specification in {output / f'{name}.toml'}\n")
+    if found is not None:
+        print(f"{found.page().in_three_lines()}\nThe picture: {output / 'compare' / 'compare.png'}\n")
     _show_release(release)
-    print(
-        "\nTry it yourself:\n"
-        f"  ringfence run {output / f'{name}.toml'} -o {output}{' --explain' * baskets}\n"
-        f"  ringfence audit {release.table} {output / f'{name}.toml'} --original {output / f'{name}.csv'} --attack all"
-        f" -o {output / 'verdict'}"
-    )
+    stated, original = output / f"{name}.toml", output / f"{name}.csv"
+    print(f"\nTry it yourself:\n  ringfence run {stated} -o {output}{' --explain' * baskets}")
+    if found is not None:
+        print(f"  ringfence compare {stated} -o {output / 'compare'}")
+    audited = f"{release.table} {stated} --original {original}"
+    print(f"  ringfence audit {audited} --attack all -o {output / 'verdict'}")
 
 
 @app.command()
@@ -188,7 +200,8 @@ def compare(
     output: Out,
     budget: Annotated[float, typer.Option(help="How many seconds to take, about, for all candidates together.")] = 30.0,
     methods: Annotated[
-        str | None, typer.Option(help="The methods to try, with commas between them; all that can keep the promise.")
+        str | None,
+        typer.Option(help="The methods or candidates to try, with commas between; all that can keep the promise."),
     ] = None,
     attack: Annotated[
         list[str] | None, typer.Option(help="An attack to carry out on every release, or all; may be repeated.")
@@ -315,6 +328,25 @@ def methods(
         print(f"{title}")
         for name, line in entries.items():
             print(f"  {name:<14} {line}")
+
+
+@app.command()
+def warm(
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Compile now what is compiled at first use, on all cores: for images of machines, and before tests."""
+    from ringfence.warming import warm as warmed
+
+    seconds, compiled = 0.0, 0.0
+    for task, spent, seconds in warmed():
+        compiled += spent
+        if not json_:
+            print(f"{seconds:6.1f} s  {task}: {spent:.1f} s of compiling" if spent else f"{seconds:6.1f} s  {task}")
+    if json_:
+        _print_json({"seconds": round(seconds, 1), "compiling": round(compiled, 1)})
+    else:
+        print(f"Everything is compiled, after {seconds:.1f} s. It is kept until Ringfence, numba or Python change.")
 
 
 @app.command()
@@ -451,6 +483,11 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
     proof = "proven optimal"
     if not search.optimal and search.bound <= 0:
         proof = "the best that was found; what none can go below is not known"
+    elif not search.optimal and search.certificate == "row":
+        proof = (
+            f"no release of this kind can lose less than {search.bound:,.6g} (row bound: each row by itself); this one"
+            f" loses {search.cost:,.6g}"
+        )
     elif not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
     nodes = f"; {search.nodes:,} recodings judged" if judged else ""
@@ -459,7 +496,8 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
     bought = (
         "" if search.saved is None else f"; {search.saved:.1%} less than the best by levels, {search.by_levels:,.6g}"
     )
-    return f"{proof}{bought}{nodes}, {search.seconds:.2f} s"
+    compiled = f", and {search.compiled:.1f} s of compiling" if round(search.compiled, 1) > 0 else ""
+    return f"{proof}{bought}{nodes}, {search.seconds:.2f} s{compiled}"
 
 
 def _show_release(release: Release) -> None:

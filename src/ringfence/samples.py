@@ -212,7 +212,7 @@ def people_spec() -> Spec:
             "salary": {"role": "sensitive", "order": SALARY},
         },
         privacy={"k": 5},
-        method={"name": "optimal", "scheme": "level", "metric": "dm", "suppression": 0.02},
+        method={"name": "optimal", "scheme": "level", "suppression": 0.02},
     )
 
 

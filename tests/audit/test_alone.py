@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 AUDIT = Path(ringfence.__file__).parent / "audit"
 ALLOWED = {
     *("ringfence.spec", "ringfence.spec.tables", "ringfence.errors", "ringfence.arrays"),
+    "ringfence.compiling",  # how numba compiles, and where that is kept
     "ringfence.spec.regions",  # facts that a specification means: which country is where
     *(
         "ringfence.rows.engine",

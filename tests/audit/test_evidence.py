@@ -23,7 +23,7 @@ TREE = {
 }
 TOWNS = ["ulm", "bonn", "rome", "nice", "alp", "sylt", "elba"]
 METHODS: dict[str, dict[str, Any]] = {
-    "levels of a lattice": {"name": "optimal"},
+    "levels of a lattice": {"name": "optimal", "metric": "dm"},
     "cuts": {"name": "optimal", "scheme": "cut"},
     "runs": {"name": "optimal", "scheme": "ordered", "time_limit": 1.0},
     "guided runs": {"name": "optimal", "scheme": "guided-ordered", "time_limit": 1.0},

@@ -153,6 +153,17 @@ def test_survey_weights() -> None:
     assert gaps.data.weights is None, "of whom would that row be a sample?"
     heavy = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": exact}))
     assert heavy.data.weights == "weight"
+    light = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": [0.3 + i / 150 for i in range(rows)]}))
+    assert (light.data.weights, light.attributes["weight"].role) == ("weight", "identifier")
+
+
+def test_a_note_without_a_word_is_not_published_either() -> None:
+    empty = pa.nulls(40, pa.string())
+    draft = rf.draft(pa.table({"age": [i % 7 for i in range(40)], "remark": empty, "extra": empty}))
+    assert {name: draft.attributes[name].role for name in ("remark", "extra")} == {
+        "remark": "identifier",
+        "extra": "insensitive",
+    }
 
 
 # Times of day, and numbers that are words
@@ -198,7 +209,11 @@ AGES = {str(age): 10 for age in range(18, 90)}
         ({"change": {str(n): 3 for n in range(-20, 20)} | {"-9": 4}}, []),
         ({"age": {**AGES, "9999": 5}, "zip": {"9999": 3, "1234": 4}}, []),
         ({"age": {**AGES, "k.A.": 5, "-": 2}}, ["-", "k.A."]),
-        ({"town": {"Oslo": 5, "-": 2}}, []),
+        ({"town": {"Oslo": 5, "-": 2}}, ["-"]),
+        ({"blood": {"A": 5, "B": 4, "-": 2}}, []),
+        ({"q1": {"1": 50, "2": 40, "3": 9, "-9": 4, "99": 2}}, ["-9", "99"]),
+        ({"mood": {"-1": 50, "0": 40, "1": 9, "2": 9}}, []),
+        ({"code": {"10": 50, "20": 40, "30": 9, "99": 9}}, []),
         ({"country": {"DE": 9, "FR": 9, "NA": 3}}, []),
         ({"icd": {"E11.9": 9, "I10": 9, "NA": 3}}, ["NA"]),
     ],

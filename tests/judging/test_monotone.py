@@ -28,7 +28,7 @@ def spec_for(privacy: dict[str, Any], suppression: float) -> Spec:
     return Spec(
         attributes={"q": flat, "r": flat, "s": {"role": "sensitive"}},
         privacy=privacy,
-        method={"suppression": suppression},
+        method={"suppression": suppression, "metric": "dm"},
     )
 
 

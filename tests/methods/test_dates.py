@@ -40,7 +40,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "guided-set": {"scheme": "guided-set", "metric": "detail", "time_limit": 0.3},
     "cluster": {"name": "cluster"},
     "ring": {"name": "ring"},
-    "ring by glm": {"name": "ring", "metric": "glm"},
+    "ring by gcp": {"name": "ring", "metric": "gcp"},
     "local": {"name": "local", "effort": "fast"},
     "local as sets": {"name": "local", "effort": "fast", "representation": "set"},
     "hilbert": {"name": "hilbert"},
@@ -116,6 +116,49 @@ def test_dates_are_shown_as_ranges_or_nodes(name: str, kind: str) -> None:
                 assert holds(label, original[row["row"]][column]), (label, original[row["row"]][column])
     assert bool(labels & {"[1", "[2", "{["}) == (name not in NODES_ONLY), labels
     assert type(release.plan).loads(release.plan.dumps()) == release.plan
+
+
+AROUND = re.compile(r"\{(\[[^,\[]+, [^,\]]+\]|[^,\[]+), (\[[^,\[]+, [^,\]]+\]|[^,\[]+)(, null)?\}")
+"""What lies on both sides of a stretch that a boundary keeps out: two ranges, or a date that is alone on its side."""
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        *({"name": name} for name in ("mondrian", "hilbert", "ring")),
+        {"name": "cluster", "representation": "range"},
+        {"scheme": "ordered", "metric": "glm", "time_limit": 0.3},
+        {"scheme": "guided-ordered", "metric": "glm", "time_limit": 0.3},
+    ],
+    ids=str,
+)
+def test_around_what_a_boundary_keeps_out_there_are_ranges(method: dict[str, Any]) -> None:
+    """Dates of the eighties before and after 1985 may be published together, but not with those of 1985."""
+    days = [dt.date(1980, 1, 3) + dt.timedelta(31 * i) for i in range(118)]
+    table = pa.table({"born": [*days, None, None, None], "row": range(len(days) + 3)})
+    born = {"role": "quasi", "hierarchy": {"dates": ["year", "decade"]}, "boundary": ["1980s", "1985"]}
+    spec = Spec(
+        attributes={"born": born, "row": {"role": "insensitive"}},
+        privacy={"k": 30},
+        method={**method, "suppression": 0.2},
+    )
+    release = rf.anonymize(table, spec)
+    assert release.audit.ok
+    assert rf.audit(release.table, spec, original=table).ok
+    around = 0
+    for label, row in zip(*(release.table[name].to_pylist() for name in ("born", "row")), strict=True):
+        found = AROUND.fullmatch(label or "")
+        assert "," not in str(label) or UNLISTED.fullmatch(label) or found, label
+        if found:
+            around += 1
+            parts = [part for part in found.groups()[:2] if part is not None]
+            inside = any(holds(part, days[row]) for part in parts) if row < len(days) else found[3] is not None
+            assert inside or release.spec.has_rings, (label, row)
+            assert not any(holds(part, day) for part in parts for day in days if day.year == 1985)
+    assert around >= 30
+    typed = release.typed().to_pylist()
+    reach = [row["born high"] - row["born low"] for row in typed if row["born low"] is not None]
+    assert max(reach) > dt.timedelta(366), "from the first range of a set to the last"
 
 
 def test_what_is_lost_of_a_date_is_the_share_of_the_time_covered() -> None:

@@ -141,3 +141,44 @@ def test_a_text_that_is_no_time_of_day_is_refused() -> None:
     )
     with pytest.raises(DataError, match="should hold dates as 'clock', but has '25:00', first in row 2"):
         rf.anonymize(table, spec)
+
+
+TENS = {f"{low}-{low + 9}": [str(age) for age in range(low, low + 10)] for low in range(20, 80, 10)}
+TREE = {"20-49": {name: TENS[name] for name in [*TENS][:3]}, "50+": {name: TENS[name] for name in [*TENS][3:]}}
+NAMED = {"young": TREE["20-49"], "old": TREE["50+"]}
+TORN = {**TENS, "20-29": TENS["30-39"], "30-39": TENS["20-29"]}
+
+
+@pytest.mark.parametrize("method", ["local", "mondrian", "ring"])
+@pytest.mark.parametrize(
+    ("tree", "numbers"), [(TREE, True), (NAMED, False), (TORN, False)], ids=["tens", "named", "torn"]
+)
+def test_a_tree_of_intervals_says_that_its_leaves_are_numbers(
+    method: str, tree: dict[str, Any], numbers: bool, tmp_path: Path
+) -> None:
+    """Groups with other names may be over codes."""
+    spec = spec_of(method, age={"hierarchy": {"tree": tree}})
+    release = rf.anonymize(TABLE, spec)
+    pa.csv.write_csv(TABLE, tmp_path / "t.csv")
+    from_file = rf.anonymize(
+        tmp_path / "t.csv", spec_of(method, age={"hierarchy": {"tree": tree}}, at={"format": "clock"})
+    )
+    for each in (release, from_file):
+        assert each.audit.ok
+        assert rf.audit(each.table, each.spec, original=TABLE).ok
+        labels = [str(label) for label in each.plan.columns["age"].labels]
+        assert any(label.startswith("[") for label in labels) == numbers
+        assert any(label.startswith("{") for label in labels) == (not numbers)
+    assert rf.audit(release.table, spec, original=TABLE).ok, "also by the specification as it was written"
+    if method != "ring":
+        assert rf.audit(release.table, spec).ok
+        listed = [label.replace("[", "{").replace("]", "}") for label in release.table["age"].to_pylist()]
+        assert rf.audit(release.table.set_column(0, "age", pa.array(listed)), spec).ok, "a set is as good"
+        broken = [label.replace("[", "(") for label in release.table["age"].to_pylist()]
+        assert rf.audit(release.table.set_column(0, "age", pa.array(broken)), spec).ok == (not numbers)
+
+
+def test_a_tree_of_intervals_is_nodes_where_values_are_decided_on() -> None:
+    spec = spec_of("mondrian", age={"hierarchy": {"tree": TREE}})
+    spec = spec.model_copy(update={"method": spec.method.model_copy(update={"name": "optimal", "scheme": "cut"})})
+    assert not spec.perhaps_in_intervals

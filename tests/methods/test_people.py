@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import ringfence as rf
 from ringfence import api
 from ringfence.audit.counts import read_released
+from ringfence.audit.trace import fewest as fewest_people
 from ringfence.audit.trace.against import read_linked
 from ringfence.audit.trace.people import possible_crowd
 from ringfence.audit.verdict import Verdict
@@ -71,7 +72,7 @@ def people_by_class(release: pa.Table, original: pa.Table, quasi: Sequence[str])
 def method_parts(name: str, case: Case, seed: int) -> dict[str, Any]:
     """A method table for any case."""
     if name in FREER:
-        return {"scheme": name, "suppression": [0, 0.4, 1][seed % 3]}
+        return {"scheme": name, "metric": "dm", "suppression": [0, 0.4, 1][seed % 3]}
     if name == "levels":
         return {"name": name, "levels": dict.fromkeys(case.spec.of_role("quasi"), 1), "suppression": 1}
     return {"name": name, "suppression": [0, 0.4, 1][seed % 3]}
@@ -314,6 +315,7 @@ def test_people_are_bounded_by_all_ways_to_trace_rows_back(tables: tuple[pa.Tabl
         assert few <= min(here) <= max(here) <= many
         assert (few >= 2) == (min(here) >= 2), "whether k people are behind it is always found out"
         assert (three.least[number] >= 3) == (min(here) >= 3)
+        assert (number in three.either) == (min(here) < 3 <= three.most[number]), "and where not, a way with fewer"
         if crowd.pairs is not None:
             assert {few, many} == here
     verdict = rf.audit(release, SETS, original)
@@ -352,14 +354,17 @@ def test_rows_are_judged_from_the_release_alone() -> None:
     assert "could not be judged" in str(rf.audit(pa.table({"town": ["b", "b"]}), plain()))
 
 
-def test_where_rows_could_be_elsewhere_the_audit_does_not_guess() -> None:
+def test_where_rows_could_be_elsewhere_the_audit_does_not_guess(monkeypatch: pytest.MonkeyPatch) -> None:
     original = pa.table({"town": ["a", "a", "b", "b"], "patient": ["Ann", "Bob", "Ann", "Bob"]})
     release = pa.table({"town": ["{a, b}", "{a, b}", "*", "*"]})
     spec = with_parts(plain(name="local"), attributes={"town": {"role": "quasi"}})
     verdict = rf.audit(release, spec, original)
     assert (verdict.ok, verdict.findings) == (False, ())
     assert (verdict.measured["k"], verdict.measured["k_most"]) == (1, 2)
-    assert "2 classes may have fewer than k = 2 people" in verdict.unjudged[0]
+    assert "2 classes may have fewer than k = 2 people, from 1 to 2: other rows could stand" in verdict.unjudged[0]
+    assert "not a cell of the release would differ" in verdict.unjudged[0]
+    monkeypatch.setattr(fewest_people, "MOST_CHOICES", 1)
+    assert "too many ways to try them all" in rf.audit(release, spec, original).unjudged[0]
 
 
 def test_a_trace_that_lies_is_not_believed() -> None:

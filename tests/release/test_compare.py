@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,27 @@ def test_candidates_keep_what_was_asked_for() -> None:
     assert next(iter(asked)) == "local-shown", "what was asked for comes first"
     assert asked["optimal-set"].metric == "gcp"
     assert asked["mondrian-shown"].seed is None
+
+
+def test_candidates_can_be_named_and_other_promises_come_last() -> None:
+    everything = [each.name for each in candidates(spec())]
+    first = [name.split("-")[0] for name in everything[: everything.index("ring-sets")]]
+    assert {*first} == {"optimal", "local", "cluster", "hilbert", "mondrian"}
+    named = candidates(spec(), ["optimal-level", "local"])
+    assert {each.name for each in named} == {"optimal-level", *(name for name in everything if name[:5] == "local")}
+
+
+def test_a_listener_hears_one_event_at_a_time_although_two_threads_are_at_work() -> None:
+    inside: list[str] = []
+
+    def listen(event: rf.Event) -> None:
+        inside.append(event.what)
+        time.sleep(0.001)
+        assert len(inside) == 1
+        inside.clear()
+
+    found = rf.compare(people(), spec(), budget=60, methods=["optimal-level", "mondrian", "hilbert"], listener=listen)
+    assert all(each.made is not None for each in found.tried)
 
 
 @pytest.mark.parametrize(("naive", "words"), [(0.5, "For comparison, who knows nothing"), (0.1, "Mind that who knows")])

@@ -95,7 +95,8 @@ def test_the_command_shows_a_table_and_writes_the_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pyarrow.csv.write_csv(pa.table({"q": ["a", "a", "b", "b", "b"]}), tmp_path / "d.csv")
-    (tmp_path / "s.toml").write_text('[data]\nsource = "d.csv"\n[attributes.q]\nrole = "quasi"\nhierarchy = "flat"\n')
+    asked = '[data]\nsource = "d.csv"\n[attributes.q]\nrole = "quasi"\nhierarchy = "flat"\n[method]\nmetric = "dm"\n'
+    (tmp_path / "s.toml").write_text(asked)
     monkeypatch.setattr("sys.argv", ["ringfence", "frontier", str(tmp_path / "s.toml"), "-o", str(tmp_path / "out")])
     with pytest.raises(SystemExit) as end:
         main()

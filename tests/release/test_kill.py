@@ -2,17 +2,26 @@
 
 import json
 import os
+import random
+import resource
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
+import ringfence as rf
+from ringfence.errors import EngineError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.staging import LOCK, STAGED, spilling, staging
 from ringfence.spec.tables import Data
+from tests.engines import postgres
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 PROGRAM = Path(__file__).parents[1] / "killed.py"
@@ -34,7 +43,7 @@ with DuckDB(Data(memory_limit="50MB")) as engine:
     [
         pytest.param("steps", 1, 40, id="at every step of publishing"),
         pytest.param("first", 1 if LONG else 7, 5, id="at steps of the first release"),
-        pytest.param("random", 50 if LONG else 6, 6, id="at random moments"),
+        pytest.param("random", 50 if LONG else 10, 10, id="at random moments"),
         pytest.param("files", 1, 10, id="while single files are written"),
     ],
 )
@@ -51,6 +60,46 @@ def test_a_kill_leaves_the_old_release_or_the_new_one(what: str, times: int, lea
     *wrong, last = found.stdout.splitlines()
     assert wrong == []
     assert json.loads(last)["killed"] >= least
+
+
+def test_a_kill_leaves_the_old_table_of_a_database_or_the_new_one(tmp_path: Path) -> None:
+    command = [sys.executable, str(PROGRAM), str(tmp_path), "database", "10", postgres().address]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=1200)
+    assert found.stdout.splitlines() == ['{"killed": 10}']
+
+
+@pytest.mark.parametrize(
+    ("source", "output"),
+    [("large.parquet", {}), ("large.csv", {}), ("large.parquet", {"to": "released", "partition_by": ["q"]})],
+    ids=["the release", "a source that is parsed", "a folder of parts"],
+)
+def test_a_full_disk_leaves_the_old_release(source: str, output: dict[str, Any], tmp_path: Path) -> None:
+    """The system refuses files of more than some bytes as it refuses those that a full disk has no room for."""
+    noise = random.Random(6)
+
+    def asked(source: str, output: dict[str, Any]) -> rf.Spec:
+        attributes = {"q": {"role": "quasi", "hierarchy": "flat"}, "note": {"role": "insensitive"}}
+        return rf.Spec(data={"source": source}, attributes=attributes, privacy={"k": 2}, output=output).at(tmp_path)
+
+    for name, rows in (("small.parquet", 20), ("large.parquet", 3000)):
+        table = pa.table({"q": ["a", "b"] * (rows // 2), "note": [noise.randbytes(200).hex() for _ in range(rows)]})
+        pq.write_table(table, tmp_path / name)
+    pyarrow.csv.write_csv(table, tmp_path / "large.csv")
+    rf.run(asked("small.parquet", {}), tmp_path / "out", report=False)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out/public").iterdir()}
+    there = {path.name for path in tmp_path.iterdir()}
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, unlimited[1]))
+    try:
+        with pytest.raises(EngineError, match="File too large; make room, or choose another place"):
+            rf.run(asked(source, output), tmp_path / "out", report=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out/public").iterdir()} == before
+    assert {path.name for path in tmp_path.iterdir()} == there
+    house = tmp_path / "out/.ringfence"
+    assert {path.name for path in house.iterdir()} == {"current", "lock", (house / "current").readlink().name}
+    assert rf.run(asked(source, output), tmp_path / "out", report=False).audit.ok
 
 
 def test_what_does_not_fit_into_memory_is_private_and_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

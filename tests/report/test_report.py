@@ -35,7 +35,6 @@ from ringfence.report.evidence import (
     uniformities,
     width_bins,
 )
-from ringfence.report.queries import Query, QueryAnswers, Workload, in_words, make_queries, run_workload
 from ringfence.report.words import percent
 from ringfence.samples import people, people_spec
 from ringfence.search.decision import Decision
@@ -114,30 +113,6 @@ def test_losses_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
 def test_uniform_classes_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
     (illness,) = uniformities(tiny[0])
     assert (illness.name, illness.classes, illness.rows) == ("illness", 1, 3)
-
-
-def test_queries_by_hand(tiny: tuple[Published, GlobalPlan]) -> None:
-    """How many are 22 to 31, live in Oslo and have the flu? One does. Of four such rows of either decade, half of the
-    years and half of the towns are asked for."""
-    released, _ = tiny
-    query = Query({0: np.array([0, 1, 1, 0, 0], bool), 1: np.array([0, 1], bool)}, None)
-    answers = QueryAnswers(released)
-    assert answers.actual(query) == 2
-    assert answers.estimate(query) == pytest.approx(6 / 4)
-    flu = Query(query.wanted, (0, 1))
-    assert answers.actual(flu) == 1
-    assert answers.estimate(flu) == pytest.approx(4 / 4)
-    assert (
-        in_words(flu, released.census, released.parts)
-        == "How many rows have “age” 22 to 31, “town” Oslo and “illness” flu?"
-    )
-
-
-def test_errors_have_a_sanity_bound() -> None:
-    """Of 4,000 rows, 0.1 % are 4: an answer of 3 instead of 1 is off by half of that, not by twice the truth."""
-    census = count(TINY.take(pa.array([0] * 4000)), TINY_SPEC)
-    workload = Workload(census, (), (), np.array([100.0, 1.0]), np.array([150.0, 3.0]))
-    assert workload.errors == pytest.approx([0.5, 0.5])
 
 
 def test_size_bins_have_k_among_their_ends() -> None:
@@ -249,42 +224,6 @@ def test_associations_as_defined(case: Case) -> None:
         kept, _ = cramers_v(after, scale)
         pair = found[names[a], names[b]]
         assert (pair.before, pair.after) == pytest.approx((expected, kept), abs=1e-6)
-
-
-@given(cases(sensitive=2, max_rows=30))
-def test_queries_as_defined(case: Case) -> None:
-    census, decision = decided(case, privacy={"k": 2}, method={"keep_suppressed": True})
-    released, labels = decision.recoding.published(census), published_labels(census, decision.recoding)
-    workload = run_workload(released, queries=40)
-    for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
-        if query.beside is None:
-            rows = [(home, weight) for home, weight in enumerate(census.weights.tolist())]
-        else:
-            part = census.sensitive[query.beside[0]]
-            triples = zip(part.tuples.tolist(), part.values.tolist(), part.weights.tolist(), strict=True)
-            rows = [(home, weight) for home, value, weight in triples if value == query.beside[1]]
-        true = guessed = 0.0
-        for home, weight in rows:
-            true += weight * all(wanted[census.codes[home, a]] for a, wanted in query.wanted.items())
-            _, _, suppressed = labels[home]
-            share = 0.0 if suppressed and not decision.recoding.masked else 1.0
-            for a, wanted in query.wanted.items():
-                column = decision.recoding.columns[census.names[a]].labels
-                block = [
-                    w for w, label in zip(wanted, column, strict=True) if suppressed or label == labels[home][0][a]
-                ]
-                share *= sum(block) / len(block)
-            guessed += weight * share
-        assert (actual, estimate) == pytest.approx((true, guessed))
-        assert actual >= 1  # questions are about rows that exist
-
-
-def test_queries_are_the_same_every_time(tiny: tuple[Published, GlobalPlan]) -> None:
-    census, parts = tiny[0].census, tiny[0].parts
-    one, other = make_queries(census, parts, 50), make_queries(census, parts, 50)
-    assert [in_words(query, census, parts) for query in one] == [in_words(query, census, parts) for query in other]
-    assert len({in_words(query, census, parts) for query in one}) > 10
-    assert sum(query.beside is not None for query in one) == 12
 
 
 # The page
@@ -407,7 +346,7 @@ def test_the_page_tells_what_matters(sample: Report) -> None:
     for name in people_spec().attributes:
         assert name in text
     assert "l-diversity" not in text  # not asked for
-    assert {*sample.charts} >= {"class-sizes", "losses", "associations", "query-errors"}
+    assert {*sample.charts} >= {"class-sizes", "losses", "associations"}
 
 
 def test_names_and_values_are_text_not_markup(nasty: Report) -> None:
@@ -454,7 +393,6 @@ def test_what_needs_no_picture_gets_a_sentence(k: int) -> None:
     text = " ".join(Page(report.html).text.split())
     assert ("Published as they are: “age” and “town”" if k == 1 else "Hidden altogether") in text
     assert not [name for name in report.charts if name.startswith(("recoding", "marginal"))]
-    assert ("Every answer is exact" in text) == (k == 1)
 
 
 def test_the_same_inputs_give_the_same_page(nasty: Report) -> None:
@@ -517,15 +455,6 @@ def test_evidence_of_groups_as_defined(case: Case, representation: str) -> None:
     assert mean == pytest.approx(decision.metrics["detail"])
     (uniform,) = uniformities(released)
     assert uniform.classes == sum(len(each) == 1 for each in values.values()) == 0
-    workload = run_workload(released, 12)
-    for query, estimate in zip(workload.queries, workload.estimate, strict=True):
-        guessed = 0.0
-        for covers, sick in rows:
-            share = float(query.beside is None or query.beside[1] == sick)
-            for a, wanted in query.wanted.items():
-                share *= wanted[list(covers[a])].mean()
-            guessed += share
-        assert estimate == pytest.approx(guessed)
 
 
 def test_the_report_of_groups(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import pyarrow.csv as pcsv
 import pytest
 
 import ringfence as rf
+from ringfence.report.use import in_words
 from ringfence.report.words import percent
+from ringfence.yardsticks.queries import CountQuery
 
 ATTRIBUTES: dict[str, Any] = {
     "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
@@ -45,6 +47,20 @@ def test_the_report_of_a_run_has_the_yardsticks_of_what_was_written(tmp_path: Pa
     told = [use.release.queries, use.naive.queries, use.release.singles, use.release.tables["town", "ill"]]
     assert all(f'<td class="n">{percent(value)}</td>' in page for value in told)
     assert "model of “ill”: AUC" in page
+    for query, estimate in zip(use.release.answers.queries[:2], use.release.answers.estimates[:2], strict=True):
+        question = in_words(query, use.release.answers.truth)
+        assert f"<tr><td>{question}</td>" in page
+        assert f'<td class="n">{query.actual:,.0f}</td><td class="n">{estimate.round():,.0f}</td>' in page
+
+
+def test_questions_in_words() -> None:
+    release = rf.anonymize(people(), spec(method={"name": "local", "effort": "fast"}, purpose={}))
+    assert release.use is not None
+    truth = release.use.release.answers.truth
+    asked = {"age": {str(age) for age in range(22, 32)}, "town": {"Oslo"}, "ill": {"flu"}}
+    wanted = {name: np.array([value in asked[name] for value in truth.domains[name].values]) for name in asked}
+    question = in_words(CountQuery(wanted, 1, 0), truth)
+    assert question == "How many rows have “age” 22 to 31, “town” Oslo and “ill” flu?"
 
 
 @pytest.mark.parametrize("method", [{"name": "optimal", "metric": "glm"}, {"name": "ring"}])
@@ -54,6 +70,12 @@ def test_the_report_of_a_table_has_them_too(method: dict[str, Any]) -> None:
     page = release.report().html
     assert HEADING in page
     assert "model of “ill”: AUC" in page
+
+
+def test_what_is_published_as_it_is_answers_every_question() -> None:
+    exact, coarse = (rf.anonymize(people(60), spec(privacy={"k": k}, purpose={})).report().html for k in (1, 60))
+    assert "Every answer is exact" in exact
+    assert "Every answer is exact" not in coarse
 
 
 def test_two_tables_are_read_together() -> None:

@@ -1,11 +1,13 @@
 """The engine through the public interface: every kind of source, every type of column, and rows that stay whole."""
 
 import datetime as dt
+import gc
 import json
 import random
 import re
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import pairwise
@@ -23,6 +25,7 @@ import pytest
 import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.engine import LOW
 from ringfence.rows.steps import numbered
 from ringfence.spec.tables import Data
 
@@ -630,10 +633,70 @@ def test_what_is_no_encoding_of_text_is_refused(encoding: str, tmp_path: Path) -
         rf.anonymize(tmp_path / "people.csv", spec(data={"encoding": encoding}, q=FLAT))
 
 
-def test_the_log_says_how_much_memory_there_is_and_what_is_to_be_counted(tmp_path: Path) -> None:
+def test_the_log_says_how_much_memory_there_is_and_what_is_to_be_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "people.csv"
     path.write_text("q\n" + "a\nb\nc\n" * 5, encoding="utf-8")
     plain = rf.anonymize(path, spec(q=FLAT))
     assert re.search(r"counting the rows, with up to [\d.]+ [GM]iB of memory$", plain.log[0])
     frugal = rf.anonymize(path, spec(data={"memory_limit": "1GB"}, q=FLAT))
     assert "up to 953.6 MiB of memory; there are about 3 different combinations" in frugal.log[0]
+    monkeypatch.setattr("ringfence.release.jobs.MANY_ROWS", 14)
+    assert "about 3 different combinations" in rf.anonymize(path, spec(q=FLAT)).log[0]
+
+
+def test_text_is_parsed_once(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,zip\n30,01234\n31,\n30,01234\n")
+    with DuckDB(Data()) as engine:
+        rows = engine.at_hand(engine.open(path, Data()))
+        path.unlink()
+        assert engine.fetch(rows).to_pydict() == {"age": ["30", "31", "30"], "zip": ["01234", None, "01234"]}
+        assert engine.first(rows, rows["zip"].isnull()) == 2
+        held = engine.hold(pa.table({"a": [1]}))
+        assert engine.at_hand(held) is held
+
+
+def test_a_missing_column_is_told_before_rows_are_read(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("age,town\n30,Oslo\n31,Oslo,more\n")
+    attributes = {"age": {"role": "quasi", "hierarchy": "flat"}, "city": {"role": "insensitive"}}
+    spec = rf.Spec(data={"source": "people.csv"}, attributes=attributes, privacy={"k": 1}).at(tmp_path)
+    with pytest.raises(DataError, match="has no column 'city'"):
+        rf.run(spec, tmp_path / "out")
+
+
+def test_statements_are_kept_and_secrets_are_not_in_them() -> None:
+    """Runs of one shape have the same statements, and what was drawn in one has no part in the next."""
+    from ringfence.rows.duckdb import _statement
+
+    table = pa.table({"row": list(range(50)), "text": ["a", "b"] * 25})
+
+    def run() -> tuple[list[int], list[int]]:
+        with DuckDB(Data()) as engine:
+            rows = engine.open(table, Data())
+            order = engine.fetch(numbered(engine, rows, "number").order_by("number"))["row"].to_pylist()
+            sums = engine.tally(rows, ["text"], ["row"], "a key" if not keys else "another key")
+            keys.append("used")
+            return order, sorted(sums[LOW].to_pylist())
+
+    keys: list[str] = []
+    first = run()
+    before = _statement.cache_info()
+    second = run()
+    after = _statement.cache_info()
+    assert (after.misses, after.hits) == (before.misses, before.hits + 2)
+    assert first[0] != second[0]
+    assert first[1] != second[1]
+
+
+def test_what_an_engine_held_is_let_go_though_its_statements_are_kept() -> None:
+    table = pa.table({"number": list(range(1000))})
+    held = weakref.ref(table)
+    with DuckDB(Data()) as engine:
+        assert engine.fetch(engine.hold(table).limit(1)).num_rows == 1
+        del table
+        assert held() is not None
+    del engine
+    gc.collect()
+    assert held() is None

@@ -1,13 +1,12 @@
 """PostgreSQL as a source and as a target, on a real server: what lies there, who may what, and what fails."""
 
 import json
-import os
-import signal
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ import pytest
 import ringfence as rf
 from ringfence.errors import DataError, EngineError, SpecError
 from ringfence.rows import postgres_wire
+from ringfence.rows.postgres_target import PostgresTarget
 from ringfence.spec import Spec
 from tests.engines import Server, postgres, put
 
@@ -50,7 +50,7 @@ def sql(server: Server) -> Iterator[Sql]:
 def asked(
     attributes: dict[str, Any] = ATTRIBUTES, k: int = 2, output: dict[str, str] | None = None, **data: Any
 ) -> Spec:
-    return Spec(data=data, attributes=attributes, privacy={"k": k}, output=output or {})
+    return Spec(data=data, attributes=attributes, privacy={"k": k}, method={"suppression": 0}, output=output or {})
 
 
 def cells(connection: Sql, query: str) -> list[tuple[Any, ...]]:
@@ -280,37 +280,6 @@ def test_a_lock_that_somebody_holds_is_waited_for_and_told(
     rf.run(spec, tmp_path / "out", report=False)
 
 
-RUN = """
-import sys, ringfence as rf
-print("begun", flush=True)
-rf.run(rf.Spec.load(sys.argv[1]), sys.argv[2], report=False)
-"""
-
-
-def test_a_client_that_is_killed_leaves_nothing(sql: Sql, tmp_path: Path) -> None:
-    table = pa.concat_tables([PEOPLE] * 3000)
-    source, data = put("postgres", table, tmp_path)
-    spec = asked(source=source, output={"to": source, "table": "people.released"}, **data)
-    spec.dump(tmp_path / "people.toml")
-    command = [sys.executable, "-c", RUN, str(tmp_path / "people.toml"), str(tmp_path / "out")]
-    for moment in (0.05, 0.4, 0.8, 1.6):
-        run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert run.stdout is not None
-        run.stdout.readline()
-        time.sleep(moment)
-        os.kill(run.pid, signal.SIGKILL)
-        run.wait()
-        run.stdout.close()
-        assert tables(sql) in ([], ["released"])
-        if tables(sql):
-            assert len(cells(sql, "SELECT age FROM people.released")) == table.num_rows
-    release = rf.run(spec, tmp_path / "out", report=False)
-    assert tables(sql) == ["released"]
-    assert release.audit.ok
-    while sql.execute("SELECT 1 FROM pg_stat_activity WHERE application_name = 'ringfence'").fetchone():
-        time.sleep(0.1)
-
-
 def test_a_connection_that_is_lost_is_told(sql: Sql, server: Server, tmp_path: Path) -> None:
     table = pa.concat_tables([PEOPLE] * 20000)
     source, data = put("postgres", table, tmp_path)
@@ -336,6 +305,64 @@ def test_a_connection_that_is_lost_is_told(sql: Sql, server: Server, tmp_path: P
     assert tables(sql) == []
     assert not (tmp_path / "out").exists()
     assert rf.run(spec, tmp_path / "out", report=False).audit.ok
+
+
+def staged_then(monkeypatch: pytest.MonkeyPatch, happens: Callable[[PostgresTarget], None]) -> None:
+    """Have something happen when the rows of a release have been written, and before they are audited."""
+    stage = PostgresTarget.stage
+
+    def disturbed(self: PostgresTarget, *given: Any) -> None:
+        stage(self, *given)
+        happens(self)
+
+    monkeypatch.setattr(PostgresTarget, "stage", disturbed)
+
+
+def test_a_server_that_is_killed_leaves_the_old_release(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, data = put("postgres", PEOPLE, tmp_path)
+    spec = asked(source=source, output={"to": source, "table": "outlived"}, **data)
+    rf.run(spec, tmp_path / "out", report=False)
+    before = (tmp_path / "out/public/manifest.json").read_bytes()
+    staged_then(monkeypatch, lambda _: server.stop("immediate"))
+    try:
+        with pytest.raises(EngineError, match="nothing was written: try again"):
+            rf.run(spec, tmp_path / "out", report=False)
+    finally:
+        server.start()
+    monkeypatch.undo()
+    with psycopg.connect(server.address) as connection:
+        assert tables(connection, "public").count("outlived") == 1
+        assert not [name for name in tables(connection, "public") if name.startswith("ringfence_")]
+        assert len(cells(connection, "SELECT age FROM outlived")) == PEOPLE.num_rows
+    assert (tmp_path / "out/public/manifest.json").read_bytes() == before
+    assert rf.run(spec, tmp_path / "out", report=False).audit.ok
+    with psycopg.connect(server.address) as connection:
+        connection.execute("DROP TABLE outlived")
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit, of util-linux")
+def test_a_full_disk_of_the_server_leaves_the_old_release(sql: Sql, server: Server, tmp_path: Path) -> None:
+    """The system refuses the server's files of more than some bytes as it refuses those that a full disk has no room
+    for."""
+    source, data = put("postgres", pa.concat_tables([PEOPLE] * 5000), tmp_path)
+    output = {"to": source, "table": "people.released"}
+    rf.run(asked(source=source, output=output, **data), tmp_path / "out", report=False)
+    connect = postgres_wire.connect
+
+    def crowded(*given: Any) -> Any:
+        opened = connect(*given)
+        server.run(str(shutil.which("prlimit")), f"--pid={opened.info.backend_pid}", "--fsize=100000")
+        return opened
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ringfence.rows.postgres.connect", crowded)
+        with pytest.raises(EngineError, match="could not extend file"):
+            rf.run(asked(source=source, output=output, **data), tmp_path / "out", report=False)
+    assert tables(sql) == ["released"]
+    assert len(cells(sql, "SELECT age FROM people.released")) == 5000 * PEOPLE.num_rows
+    assert rf.run(asked(source=source, output=output, **data), tmp_path / "out", report=False).audit.ok
 
 
 def test_the_release_is_of_one_moment(sql: Sql, tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ import datetime as dt
 from collections.abc import Iterator
 
 import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import PLACE, ROWS
-from ringfence.rows.steps import LookUp, numbered
+from ringfence.rows.steps import LookUp, numbered, packs
 from tests.engines import ENGINES, started
 
 CELLS = {
@@ -48,12 +49,45 @@ def test_rows_come_in_batches_and_are_counted(engine: Engine) -> None:
     assert engine.missing(rows, "a") == (3, 2 if engine.ordered else None)
 
 
+def test_what_was_counted_is_not_read_again(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"a": ["x", None, "x", None, None], "b": [1, 2, 2, 2, None], "c": [0.5, 0.5, -0.0, 0.0, 1.0]})
+    rows, again = engine.hold(table), engine.hold(table)
+    engine.count(rows, ["a", "b"])
+    engine.tally(rows, ["b", "c"], ["a"], "key")
+    monkeypatch.setattr(engine, "combinations", lambda *_: pytest.fail("read again"))
+    found = [engine.count(rows, columns) for columns in (["b", "a"], ["a"], ["b"])]
+    assert engine.size(rows) == 5
+    assert engine.variety(rows, ["a", "b"]) == {"a": 1, "b": 2}
+    monkeypatch.undo()
+    for counted in found:
+        fresh = engine.combinations(again, counted.column_names[:-1])
+        assert {tuple(row.values()) for row in counted.to_pylist()} == {
+            tuple(row.values()) for row in fresh.to_pylist()
+        }
+    zeros = engine.count(rows, ["c"])  # one value to the engine, and two to Arrow
+    assert sorted(zeros[ROWS].to_pylist()) == [1, 2, 2]
+
+
 def test_rows_find_each_other_by_cells_that_may_be_missing(engine: Engine) -> None:
     people = pa.table({"a": ["x", None, "y", ""], "b": [1, None, None, 4], "who": [1, 2, 3, 4]})
     known = pa.table({"a": ["x", None, "y", ""], "b": [1, None, None, 4], "found": [10, 20, 30, 40]})
     rows = LookUp(known, {"a": "a", "b": "b"}).carry_out(engine, engine.hold(people))
     found = {row["who"]: row["found"] for row in engine.fetch(rows).to_pylist()}
     assert found == {1: 10, 2: 20, 3: 30, 4: 40}
+
+
+def test_numbers_of_columns_become_few_that_tell_them_apart(engine: Engine) -> None:
+    sizes = {"a": 2**31, "b": 3, "c": 2**31, "d": 2}
+    rows = {"a": [2**31 - 1, 0, 0], "b": [2, 1, 2], "c": [2**31 - 1, 0, 0], "d": [1, 1, 0]}
+    words = packs(sizes, "word")
+    assert [[*word.sizes] for word in words] == [["a", "b"], ["c", "d"]]
+    packed = engine.hold(pa.table(rows))
+    for word in words:
+        packed = word.carry_out(engine, packed)
+    found = {tuple(row.values()) for row in engine.fetch(packed).to_pylist()}
+    arrays = {name: np.array(column) for name, column in rows.items()}
+    assert found == {*zip(*(word.of(arrays).tolist() for word in words), strict=True)}
+    assert len(found) == 3
 
 
 def test_long_names_stay_apart(engine: Engine) -> None:

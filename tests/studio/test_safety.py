@@ -1,15 +1,20 @@
 """Who gets in, and who does not."""
 
+import gzip
+import io
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import httpx
 import pytest
 
+from ringfence.studio.projects import Projects
+from ringfence.studio.worker import Worker
 from tests.studio.conftest import PEOPLE, Studio, end, start
 
 pytestmark = pytest.mark.xdist_group("studio")
@@ -49,6 +54,8 @@ def test_other_hosts_and_origins_are_refused_even_with_the_session(studio: Studi
                 assert browser.get(each, headers={"Origin": origin}).status_code == 403
             for site in ("cross-site", "same-site"):
                 assert browser.get(each, headers={"Sec-Fetch-Site": site}).status_code == 403
+            both = [("Origin", studio.base), ("Origin", "http://evil.example")]
+            assert browser.get(each, headers=both).status_code == 403
         change = {"tables": {"privacy": {"k": 2}}}
         assert browser.patch(f"{path}/spec", json=change).status_code == 403  # it does not say where from
         assert browser.patch(f"{path}/spec", json=change, headers={"Origin": studio.base}).status_code == 200
@@ -105,6 +112,11 @@ def test_uploads_are_limited_and_folders_are_private_and_removed() -> None:
         large = studio.client.post("/projects", params={"name": "a.csv"}, content=b"a,b\n" + b"1,2\n" * 300_000)
         assert large.status_code == 413
         assert "larger than 1 MB" in large.json()["error"]["message"]
+        for name, packed in (("a.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 300_000)), ("a.xlsx", zeros())):
+            assert len(packed) < 100_000
+            bomb = studio.client.post("/projects", params={"name": name}, content=packed)
+            assert bomb.status_code == 413, name
+            assert "unpacks to more" in bomb.json()["error"]["message"]
         project = studio.upload(PEOPLE)
         kept = [folder for folder in _folders() if (folder / project["id"]).is_dir()]
         assert len(kept) == 1
@@ -113,6 +125,67 @@ def test_uploads_are_limited_and_folders_are_private_and_removed() -> None:
     finally:
         end(studio)
     assert not kept[0].exists()
+
+
+def zeros() -> bytes:
+    """A small archive of something large."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/workbook.xml", b"0" * 30_000_000)
+    return found.getvalue()
+
+
+def test_closing_all_gives_up_what_is_being_opened(tmp_path: Path) -> None:
+    projects, desk = Projects(tmp_path, 1), Worker(tmp_path, 1)
+    killed: list[bool] = []
+    desk.kill = lambda: killed.append(True)  # type: ignore[method-assign]
+    with projects.opening(desk):
+        projects.close_all()
+    assert killed == [True]
+    projects.close_all()
+    assert killed == [True]
+
+
+def test_specifications_do_not_reach_out_of_their_project(studio: Studio, path: str) -> None:
+    """Who has the token of a studio for several people still has no way to the machine's other files."""
+    project = path.removeprefix("/api")
+    for file in ("/etc/passwd", "../../../etc/passwd", "..\\people.csv"):
+        attribute = {"role": "quasi", "hierarchy": {"file": file, "delimiter": ":"}}
+        looked = studio.client.post(f"{project}/hierarchies/town", json=attribute)
+        changed = studio.client.patch(f"{project}/spec", json={"tables": {"attributes": {"town": attribute}}})
+        for answer in (looked, changed):
+            assert answer.status_code == 422
+            assert "not a file of this project" in answer.json()["error"]["message"]
+    out = studio.client.patch(
+        f"{project}/spec", json={"tables": {"output": {"to": "postgresql://localhost/x", "table": "t"}}}
+    )
+    assert "stays in its project" in out.json()["error"]["message"]
+    for tables in ({"attributes": 5}, {"data": None}, {"data": 5}, {"privacy": [1]}):
+        assert studio.client.patch(f"{project}/spec", json={"tables": tables}).status_code == 422, tables
+
+    saved = zipfile.ZipFile(io.BytesIO(studio.client.get(f"{project}/file").content))
+    content = saved.read("project.json").decode().replace('"source": "people.csv"', '"source": "/etc/passwd"')
+    changed_file = io.BytesIO()
+    with zipfile.ZipFile(changed_file, "w") as archive:
+        archive.writestr("project.json", content)
+        archive.writestr("files/passwd", PEOPLE)
+    opened = studio.client.post("/projects", params={"name": "a.ringfence"}, content=changed_file.getvalue())
+    assert opened.status_code == 422
+    assert "data.source" in opened.json()["error"]["message"]
+
+
+def test_files_do_not_stand_in_the_way_of_releases(studio: Studio, path: str) -> None:
+    project = path.removeprefix("/api")
+    for name in ("releases", "judged", "people.csv"):
+        added = studio.client.post(f"{project}/files", params={"name": name}, content="a;b\n").json()
+        assert added["file"] == f"hierarchy-{name}"
+
+
+def test_token_leaves_the_address_and_goes_nowhere(studio: Studio) -> None:
+    welcome = httpx.get(studio.address)
+    assert welcome.headers["location"] == "/"
+    assert welcome.headers["referrer-policy"] == "no-referrer"
+    assert studio.token not in httpx.get(f"{studio.base}/login", params={"token": studio.token}).text
 
 
 def test_what_a_killed_studio_leaves_is_swept() -> None:

@@ -33,7 +33,7 @@ from ringfence.audit.refinement.classes import loose_findings
 from ringfence.audit.refinement.notes import told_by_labels
 from ringfence.audit.refinement.refine import refine
 from ringfence.audit.risk import Risk, measure_risk
-from ringfence.audit.trace.against import Linked, judge_against, needed, read_linked
+from ringfence.audit.trace.against import Linked, has_boundaries, judge_against, needed, read_linked
 from ringfence.audit.trace.anatomy import verify_anatomy
 from ringfence.audit.trace.basket_tracing import item_tree, trace_baskets
 from ringfence.audit.trace.people import NOT_SEEN, Crowd, changing_values, possible_crowd, require_people, told_crowd
@@ -42,7 +42,7 @@ from ringfence.audit.trace.ring_matches import DRAW, Matches, find_matches, has_
 from ringfence.audit.trace.rows import Origin, prove_rows
 from ringfence.audit.verdict import Attack, Example, Finding, Verdict
 from ringfence.errors import DataError, SpecError
-from ringfence.rows.basket_rows import fetch_baskets, gather
+from ringfence.rows.basket_rows import count_baskets, gather
 from ringfence.rows.columns import weights_total
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS, WHICH, WHOSE
@@ -127,6 +127,9 @@ def verify(
     linked, matches = None, None
     if original is not None and quasi:
         known, whose = _beside(engine, original, spec), _with_people(shown, traced, spec)
+        if origin is not None and origin.marked is not None and not has_boundaries(spec):
+            # All else of each row has been compared with that of its mark: rows need not be told apart by it.
+            whose = whose.select(*quasi, *(name for name in whose.columns if name == spec.data.entity))
         linked, matches = _judge_original(evidence, engine, whose, known, released, spec, corrupted, attacked)
     evidence.crowd = _judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
@@ -153,7 +156,8 @@ def verify(
         )
     if "items" in attacks:
         fewest = int(evidence.measured[f"k:{spec.items}" if quasi else "k"])
-        carried_out.append(attack_items(fetch_baskets(engine, rows, spec).to_pylist(), spec, fewest))
+        every = [basket for basket, times in count_baskets(engine, rows, spec).counted() for _ in range(times)]
+        carried_out.append(attack_items(every, spec, fewest))
     return replace(
         verdict,
         attacks=tuple(carried_out),
@@ -175,7 +179,8 @@ def _read(engine: Engine, rows: ibis.Table, spec: Spec, attacked: bool) -> tuple
     rows = without_blanks(engine, rows, spec)
     columns: list[str] = [name for name in rows.columns if name != spec.data.basket_id]
     rows = gather(engine, rows, spec, columns)
-    counted = engine.count(rows, [*quasi, *sensitive] or columns[:1])
+    told = [*quasi, *sensitive]
+    counted = engine.count(rows, told) if told else engine.fetch(rows.aggregate(rows.count().name(ROWS)))
     return rows, read_released(counted, ROWS, quasi, sensitive, spec)
 
 
@@ -232,12 +237,14 @@ def _judge_original(
     attacked: bool,
 ) -> tuple[Linked | None, Matches | None]:
     """Trace the release back, and judge rings and known rows by who could be who; return that, where it is needed."""
-    found, measured = judge_against(read_linked(engine, rows, original, spec), spec)
+    traced = read_linked(engine, rows, original, spec)
+    found, measured = judge_against(traced, spec)
     if "past_boundary" in measured:  # cell by cell, which tells more than the labels alone
         evidence.findings = [finding for finding in evidence.findings if finding.rule != "boundary"]
     linked, matches = None, None
     if has_rings(spec) or corrupted or attacked:
-        linked = read_linked(engine, rows, original, spec, blind=True)
+        alone = {*rows.columns} == {*spec.of_role("quasi")}
+        linked = traced if alone else read_linked(engine, rows, original, spec, blind=True)
         matches = find_matches(linked.graph)  # where there are none, the release cannot be traced back either
     if linked is not None and matches is not None and has_rings(spec):
         evidence.add(*judge_rings(matches, linked, released, spec))
@@ -378,7 +385,7 @@ def _judge_baskets(
     A tree that was made from the items of the original can be made again from the original, if all of its rows took
     part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
-    name, alone, baskets = spec.item_column, not spec.of_role("quasi"), fetch_baskets(engine, rows, spec)
+    name, alone, baskets = spec.item_column, not spec.of_role("quasi"), count_baskets(engine, rows, spec)
     tree = stated_tree(name, spec)
     found: list[Finding] = []
     measured: dict[str, int] = {}
@@ -387,10 +394,10 @@ def _judge_baskets(
         shown = [
             each for each in original.columns if each in known or (each in rows.columns and each in spec.attributes)
         ]
-        bought = fetch_baskets(engine, gather(engine, original, spec, shown), spec)
+        bought = count_baskets(engine, gather(engine, original, spec, shown), spec)
         tree = item_tree(bought, spec)
         found, measured = trace_baskets(baskets, bought, tree, spec)
-    judged = judge_baskets(baskets, tree, spec.k, m, name)
+    judged = judge_baskets(baskets.lists, tree, spec.k, m, name, baskets.rows)
     measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 

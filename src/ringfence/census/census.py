@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from ringfence.spec import Spec
 from ringfence.values.builders import Domain, OnLine, read_domain
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.recoding import Line
 
 EPOCH = dt.datetime(1970, 1, 1)
 
@@ -59,6 +60,14 @@ class Quasi:
         places = np.array([np.nan if key is None else place_of(key) for key in self.keys])
         return np.where(self.rows > 0, places, np.nan)
 
+    @cached_property
+    def line(self) -> Line | None:
+        """The leaves on their line, where they have one."""
+        if not self.numeric:
+            return None
+        placed = np.flatnonzero([key is not None for key in self.keys])
+        return Line(placed[np.argsort(self.ranks[placed], kind="stable")].astype(np.int32), self.rows > 0)
+
 
 def place_of(key: OnLine) -> float:
     """Return where a number or a moment lies on the line: its value, or its seconds; those of a time from midnight."""
@@ -82,6 +91,16 @@ class Sensitive:
     tuples: Ints
     values: Ints
     weights: Longs
+
+    def renumbered(self, number: Longs) -> "Sensitive":
+        """Return the pairs of the tuples that have a number from 0 on, by these numbers."""
+        there = number[self.tuples] >= 0
+        return replace(
+            self,
+            tuples=number[self.tuples[there]].astype(np.int32),
+            values=self.values[there],
+            weights=self.weights[there],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +156,28 @@ class Census:
     def people(self) -> int | None:
         """The place of the people among the sensitive attributes, where they are told apart."""
         return None if self.entity is None else len(self.sensitive) - 1
+
+    def part(self, tuples: Longs) -> "Census":
+        """Return the census of some tuples, given in rising order, alone.
+
+        Attributes stay those of the whole: what there is between two values, and so what a label covers and what it
+        loses, does not depend on which rows are looked at together.
+        """
+        number = np.full(len(self.weights), -1)
+        number[tuples] = np.arange(len(tuples))
+        there = number[self.joint.tuples] >= 0
+        return replace(
+            self,
+            codes=self.codes[tuples],
+            weights=self.weights[tuples],
+            joint=Joint(
+                tuples=number[self.joint.tuples[there]],
+                values=tuple(values[there] for values in self.joint.values),
+                weights=self.joint.weights[there],
+            ),
+            sensitive=tuple(part.renumbered(number) for part in self.sensitive),
+            lost=None if self.lost is None else self.lost[tuples],
+        )
 
     @property
     def heights(self) -> tuple[int, ...]:

@@ -130,9 +130,7 @@ def cover(
             members, starts, value = _ranges(quasi, groups, leaves, count)
         case "hierarchy":
             return _nodes(quasi.hierarchy, groups, leaves, count)
-    numbers = np.flatnonzero((quasi.rows > 0) & np.array([key is not None for key in quasi.keys]))
-    numbers = numbers[np.argsort(quasi.ranks[numbers], kind="stable")]
-    name = namer(quasi.hierarchy, numbers=numbers.tolist() if quasi.numeric else ())
+    name = namer(quasi.hierarchy, line=quasi.line, in_ranges=representation == "range")
     labels = tuple(map(name, [part.tolist() for part in np.split(members, starts[1:-1])]))
     if len({*labels}) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)

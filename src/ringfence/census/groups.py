@@ -99,6 +99,17 @@ class Groups:
             suppressed=combinations.weights - sum_by(combination, rows, total),
         )
 
+    @classmethod
+    def joined(cls, whole: Combinations, places: Sequence[Longs], parts: Sequence["Groups"]) -> "Groups":
+        """Return the groups of all parts of a census: combination c of part i is `places[i][c]` of the whole."""
+        before = np.cumsum([0, *(part.count for part in parts[:-1])]).tolist()
+        return cls.gathered(
+            whole,
+            np.concatenate([place[part.combination] for part, place in zip(parts, places, strict=True)]),
+            np.concatenate([part.group + first for part, first in zip(parts, before, strict=True)]),
+            np.concatenate([part.rows for part in parts]),
+        )
+
     @property
     def count(self) -> int:
         """How many groups there are."""

@@ -29,6 +29,9 @@ DIGITS_OF_KEYS = 7
 MOST_KILOGRAMS = 500
 """A weight above this is not a person's."""
 
+LEAST_KILOGRAMS = 15
+"""Where all weights are below this, they are not people's: those of a survey are about 1."""
+
 IN_RANGES = "published in ranges"
 
 
@@ -68,6 +71,9 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if meaning is not None and meaning.role == "identifier":
         return _identifier(meaning.reason)
     if column.present == 0:
+        named = next((each for each in meanings_of(column.name) if each.role == "identifier"), None)
+        if named is not None:  # the next table may have some
+            return Guess("identifier", f"{named.reason}; has no values here", fallback=0)
         return Guess("insensitive", "has no values", fallback=0)
     if column.codes is not None and column.codes[0] == "ipv4":
         return _identifier(f"{share(column.codes[1])} of the values are IP addresses, which lead to people")
@@ -145,9 +151,10 @@ def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  on
         case "weights":
             bare = {*words_of(column.name)} <= BARE_WEIGHTS  # then it may be a person's own
             heavy = spread is not None and spread.greatest > MOST_KILOGRAMS
+            light = spread is not None and fractions and spread.least > 0 and spread.greatest < LEAST_KILOGRAMS
             somebodys = bool({*words_of(column.name)} & OF_BODIES) or column.missing > 0  # a row without a weight?
             fits = spread is not None and column.is_number and spread.least >= 0
-            return fits and (heavy or not bare) and not somebodys
+            return fits and (heavy or light or not bare) and not somebodys
         case "year":
             return spread is not None and spread.whole and spread.least >= 1000 and spread.greatest < 3000
         case "key":

@@ -23,8 +23,15 @@ ALWAYS_MISSING = ("?", "*", "N/A", "n/a", "#N/A", "null", "NULL", "NaN", "nan")
 PERHAPS_MISSING = ("NA", "na", "-", "--", ".", "None", "none", "missing", "unknown", "k.A.", "k. A.", "keine Angabe")
 """Words that do so only among numbers, dates or codes: elsewhere they may be values, and NA may be Namibia."""
 
+DASHES = ("-", "--")
+WORDS = re.compile(r"[^\W\d_]{2}.*", re.DOTALL)
+"""Where all else is words, a dash is none of them; among single characters it may be a mark of its own."""
+
 SENTINELS = (*(f"{sign}{'9' * size}" for sign in ("", "-") for size in (2, 3, 4, 5, 6)), "-1", "-8", "-9")
 """Numbers that may stand for a missing value: those that no measurement comes near."""
+
+FEWEST_NUMBERS, MANY_NUMBERS = 3, 10
+"""Of so many different numbers at least it can be told whether another stands apart; of the second, without doubt."""
 
 MOSTLY = 0.8
 """The share of rows whose values must be codes of a system for a column to be one of them."""
@@ -39,8 +46,9 @@ def missing_words(columns: Mapping[str, Counts]) -> tuple[list[str], list[str]]:
     """Return the texts that stand for missing values, as they are written, and why numbers are among them.
 
     A word is one where it is rare among other values; some only where these are numbers, dates or codes. A number is
-    one where it stands apart: it is beyond all others by more than these spread, or the only one below zero. A text
-    that is a value in some other column is none, since what is missing is so in every column.
+    one where it stands apart: it is beyond all others by more than these spread, or the only one below zero. A dash is
+    one among words, too. A text that is a value in some other column is none, since what is missing is so in every
+    column.
     """
     found: dict[str, str] = {}
     refused: set[str] = set()
@@ -53,6 +61,7 @@ def missing_words(columns: Mapping[str, Counts]) -> tuple[list[str], list[str]]:
         for word in words:
             rare = counts[word] * 2 < total and bool(clean)
             odd = numbers or (system is not None and not SYSTEMS[system[0]].above(word))
+            odd = odd or (word.strip() in DASHES and all(map(WORDS.fullmatch, clean)))
             if rare and (word.strip() in ALWAYS_MISSING or (odd and not _is_number_or_day(word))):
                 found[word] = ""
             else:
@@ -71,15 +80,18 @@ def _apart(name: str, counts: Counts) -> set[str]:
     """
     numbers = {value: Decimal(value) for value in counts if POINTED.fullmatch(value)}
     others = sorted(number for value, number in numbers.items() if value not in SENTINELS)
-    if len(numbers) < len(counts) or len(others) < 10:
+    if len(numbers) < len(counts) or len(others) < FEWEST_NUMBERS:
         return set()
     least, greatest = others[0], others[-1]
+    few = len(others) < MANY_NUMBERS
     is_money = any(meaning.key == "money" for meaning in meanings_of(name))
     apart = set()
     for value in {*numbers} & {*SENTINELS}:
         number = numbers[value]
         above = number > greatest and number - greatest >= greatest - least and not is_money
         below = number < 0 <= least and not is_money
+        if few:  # the answers of a survey: 99 may be one more code among 10, 20, 30, and -1 one of -1, 0, 1
+            above, below = above and least >= 0 and number >= 4 * greatest, below and number <= -8
         if counts[value] >= 2 and (above or below):
             apart.add(value)
     return apart

@@ -2,9 +2,9 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Flags, Longs
+from ringfence.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -7,9 +7,9 @@ recoding coarsens any finer class, whatever recoding that class came from.
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 
 EMPTY = -1
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Longs
+from ringfence.compiling import njit
 
 Words32 = npt.NDArray[np.uint32]
 

@@ -7,9 +7,9 @@ Sums of logarithms and distances are floating-point: a class fails only if it mi
 from math import log
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Flags, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 SLACK = 1e-9
 

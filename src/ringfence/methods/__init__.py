@@ -1,5 +1,6 @@
 """The methods, one module each, in the order in which they are shown."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ringfence.declared import declare
@@ -25,4 +26,8 @@ declare(OPTIMAL, LEVELS, CLUSTER, RING, LOCAL, HILBERT, MONDRIAN, ANATOMY, ITEMS
 
 def decide(counted: Any, spec: "Spec", watch: "Watch") -> "Decision":
     """Find the plan that a specification asks for, by its method, on what was counted: a census, or baskets."""
-    return named(spec.method.name).decides(counted, spec, watch)
+    with watch.compiling_apart():
+        decision = named(spec.method.name).decides(counted, spec, watch)
+        if decision.search is None:
+            return decision
+        return replace(decision, search=replace(decision.search, compiled=watch.compiled))

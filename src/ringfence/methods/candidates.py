@@ -90,16 +90,19 @@ def _promises(spec: Spec) -> Iterator[str]:
 
 
 def candidates(spec: Spec, methods: Sequence[str] | None = None) -> list[Candidate]:
-    """Return what could be tried, of some methods or of all: first a way of each method, then the next of each.
+    """Return what could be tried: first a way of each method, then the next of each.
 
+    What was asked for comes first, and what promises something else last. `methods` names some methods, or candidates.
     Methods for another kind of table are left out; a method may still refuse what is asked of it.
     """
+    ways = [[*_ways(spec, method)] for name, method in METHODS.items() if _fits(method, spec)]
+    ways.sort(key=lambda way: (way[0].spec.method.name != spec.method.name, not way[0].as_asked))
+    found = [each for turn in zip_longest(*ways) for each in turn if each is not None]
+    known = [*METHODS, *(each.name for each in found)]
     for name in methods or ():
-        if name not in METHODS:
-            raise SpecError(f"there is no method {name!r}{suggestion(name, METHODS)}; allowed: {listed(METHODS)}")
-    ways = [[*_ways(spec, METHODS[name])] for name in methods or METHODS if _fits(METHODS[name], spec)]
-    ways.sort(key=lambda way: way[0].spec.method.name != spec.method.name)  # what was asked for comes first
-    return [each for turn in zip_longest(*ways) for each in turn if each is not None]
+        if name not in known:
+            raise SpecError(f"there is no method {name!r}{suggestion(name, known)}; allowed: {listed(METHODS)}")
+    return [each for each in found if methods is None or {each.name, each.spec.method.name} & {*methods}]
 
 
 def _fits(method: MethodTraits, spec: Spec) -> bool:
@@ -129,10 +132,10 @@ def _ways(spec: Spec, method: MethodTraits) -> Iterator[Candidate]:
         yield Candidate(method.name, _asking(spec, method, given))
         return
     seen: set[tuple[str, ...]] = set()
-    for metric in loss or [""]:
-        parts = {**given, "metric": metric or None}
-        named = method.name if metric in ("", *loss[:1]) else f"{method.name}-{metric}"
-        for shown in _shows(spec, method):
+    for shown in _shows(spec, method):
+        for metric in loss or [""]:
+            parts = {**given, "metric": metric or None}
+            named = method.name if metric in ("", *loss[:1]) else f"{method.name}-{metric}"
             asked = _asking(_showing(spec, shown), method, parts)
             looks = (metric, *map(asked.shown_as, asked.of_role("quasi")))
             if looks not in seen:

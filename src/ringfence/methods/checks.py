@@ -31,6 +31,8 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
                 f"labels = 'loose' is for the methods {listed(takers)}, not {method.name!r}; where each value is"
                 " recoded alike everywhere, labels tell nothing of their class anyway"
             )
+    if method.shards is not None:
+        _check_shards(spec)
     check_promise(spec, promised=promised)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:
         return
@@ -44,6 +46,17 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
     for name in spec.of_role("quasi"):
         if spec.attributes[name].hierarchy is None:
             _check_needs_none(spec, name)
+
+
+def _check_shards(spec: Spec) -> None:
+    """Refuse shards of what is decided on all rows together."""
+    key = f"method.shards = {spec.method.shards}"
+    takers = [name for name, method in METHODS.items() if "shards" in method.options]
+    if spec.method.name not in takers:
+        raise SpecError(f"{key} is for the methods {listed(takers)}, not {spec.method.name!r}")
+    if spec.needs_whole_table:
+        what = "privacy.t is measured against" if spec.closenesses() else "rings with privacy.l are dealt out over"
+        raise SpecError(f"{key}: {what} the whole table, which no shard knows; leave one of them out")
 
 
 def _check_kind(spec: object) -> None:

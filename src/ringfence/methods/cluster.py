@@ -7,14 +7,15 @@ from ringfence.methods.base import WHATEVER, Method, check_grouping
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census
+    from ringfence.census.groups import Groups
     from ringfence.search.decision import Decision
-    from ringfence.search.progress import Watch
+    from ringfence.search.progress import SearchResult, Watch
     from ringfence.spec import Spec
 
 
-def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, SearchResult | None]":
     from ringfence.search.groups.cluster import cluster, diversity_weights
-    from ringfence.search.groups.grouped import groups_asked, groups_decision
+    from ringfence.search.groups.grouped import groups_asked
 
     given = [
         None if part.name == census.entity else spec.attributes[part.name].diversity_weight for part in census.sensitive
@@ -27,7 +28,14 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
         max_group=spec.method.max_group,
         watch=watch,
     )
-    return groups_decision(census, spec, found.groups, found.search)
+    return found.groups, found.search
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.groups.grouped import groups_decision
+    from ringfence.search.groups.shards import in_shards
+
+    return groups_decision(census, spec, *in_shards(census, spec, watch, _groups))
 
 
 CLUSTER = Method(
@@ -35,7 +43,7 @@ CLUSTER = Method(
     line="groups of similar rows within boundaries, each published as the lowest labels that cover it",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
-    options=(*WHATEVER, "representation", "labels", "ties", "max_group"),
+    options=(*WHATEVER, "representation", "labels", "shards", "ties", "max_group"),
     counts_people=True,
     losses=("ntil",),
     representation="hierarchy",

@@ -7,17 +7,24 @@ from ringfence.methods.base import WHATEVER, Method, check_grouping
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census
+    from ringfence.census.groups import Groups
     from ringfence.search.decision import Decision
-    from ringfence.search.progress import Watch
+    from ringfence.search.progress import SearchResult, Watch
     from ringfence.spec import Spec
 
 
-def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded, groups_asked, measured_decision
+def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, SearchResult | None]":
+    from ringfence.search.groups.grouped import groups_asked
     from ringfence.search.groups.hilbert import hilbert
 
-    groups, result = hilbert(census, groups_asked(census, spec), watch=watch)
-    return bounded(census, spec, measured_decision(census, spec, groups, result), watch)
+    return hilbert(census, groups_asked(census, spec), watch=watch)
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.shards import in_shards
+
+    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
 
 
 HILBERT = Method(
@@ -25,7 +32,7 @@ HILBERT = Method(
     line="groups of neighbours on a Hilbert curve, cut where that loses least",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
-    options=(*WHATEVER, "metric", "representation", "labels"),
+    options=(*WHATEVER, "metric", "representation", "labels", "shards"),
     counts_people=True,
     losses=("glm", "gcp", "use"),
     check_run=check_grouping,

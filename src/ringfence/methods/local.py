@@ -7,20 +7,25 @@ from ringfence.methods.base import WHATEVER, Method, check_grouping
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census
+    from ringfence.census.groups import Groups
     from ringfence.search.decision import Decision
-    from ringfence.search.progress import Watch
+    from ringfence.search.progress import SearchResult, Watch
     from ringfence.spec import Spec
 
 
-def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded, groups_asked, measured_decision
+def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, SearchResult | None]":
+    from ringfence.search.groups.grouped import groups_asked
     from ringfence.search.groups.local import local
 
-    method = spec.method
-    groups, result = local(
-        census, groups_asked(census, spec), effort=method.effort, seed=method.fixed_seed, watch=watch
-    )
-    return bounded(census, spec, measured_decision(census, spec, groups, result), watch)
+    method, asked = spec.method, groups_asked(census, spec)
+    return local(census, asked, effort=method.effort, seed=method.fixed_seed, watch=watch)
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.shards import in_shards
+
+    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
 
 
 LOCAL = Method(
@@ -28,7 +33,7 @@ LOCAL = Method(
     line="groups of rows that lose as little as an order, an optimal cut of it and annealing can make them",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
-    options=(*WHATEVER, "metric", "representation", "labels", "effort", "seed"),
+    options=(*WHATEVER, "metric", "representation", "labels", "shards", "effort", "seed"),
     counts_people=True,
     losses=("glm", "gcp", "use"),
     check_run=check_grouping,

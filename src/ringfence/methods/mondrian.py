@@ -7,14 +7,15 @@ from ringfence.methods.base import WHATEVER, Method, check_grouping
 
 if TYPE_CHECKING:
     from ringfence.census.census import Census
+    from ringfence.census.groups import Groups
     from ringfence.search.decision import Decision
-    from ringfence.search.progress import Watch
+    from ringfence.search.progress import SearchResult, Watch
     from ringfence.spec import Spec
 
 
-def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, SearchResult | None]":
     from ringfence.judging.models import promise
-    from ringfence.search.groups.grouped import bounded, groups_decision, shown_as, with_least_rows
+    from ringfence.search.groups.grouped import shown_as, with_least_rows
     from ringfence.search.groups.mondrian import mondrian
 
     models = promise(with_least_rows(spec), census, room=census.rows)
@@ -26,7 +27,14 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
         limit=spec.row_limit(census.rows),
         watch=watch,
     )
-    return bounded(census, spec, groups_decision(census, spec, groups, None), watch)
+    return groups, None
+
+
+def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.shards import in_shards
+
+    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
 
 
 MONDRIAN = Method(
@@ -35,7 +43,7 @@ MONDRIAN = Method(
     way=GROUPS,
     promises=("k", "l", "p", "t", "m"),
     kinds=("distinct", "entropy", "recursive"),
-    options=(*WHATEVER, "representation", "labels", "relaxed"),
+    options=(*WHATEVER, "representation", "labels", "shards", "relaxed"),
     counts_people=True,
     losses=("glm",),
     check_run=check_grouping,

@@ -58,9 +58,9 @@ RING = Method(
     promises=("k", "l"),
     options=(
         *WHATEVER, "metric", "representation", "partition", "order", "max_ring", "uncut", "draw", "homogeneous",
-        "paper_diversity", "effort", "seed",
+        "paper_diversity", "shards", "effort", "seed",
     ),
-    losses=("gcp", "glm"),
+    losses=("glm", "gcp"),
     rings=True,
     check_run=_check,
     decides=_decide,

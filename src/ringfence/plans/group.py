@@ -26,7 +26,7 @@ from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, Together, others
 from ringfence.plans.recode import typed_leaves
 from ringfence.rows.sources import CODE, KEY, RAW, SHARE
-from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, NumberRows, Step
+from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, NumberRows, Step, packs
 from ringfence.values.hierarchy import MISSING, Hierarchy
 
 SHOWN_GROUPS = 8
@@ -218,12 +218,13 @@ class GroupPlan(LabelledPlan):
         for part in parts:
             leaves = pa.array(part.raw_leaves.astype(np.int64))
             steps.append(LookUp(pa.table({RAW: part.raw, codes[part.name]: leaves}), {part.name: RAW}))
-        numbered = self.combinations.append_column(KEY, pa.array(np.arange(self.combinations.num_rows)))
+        sizes = {codes[part.name]: part.hierarchy.leaves for part in parts}
+        known = {codes[name]: self.combinations[name].to_numpy() for name in codes}
+        words = packs(sizes, CODE)
+        numbered = {word.name: word.of(known) for word in words} | {KEY: np.arange(self.combinations.num_rows)}
         steps += [
-            LookUp(
-                numbered.rename_columns([*(f"{name} {KEY}" for name in codes), KEY]),
-                {code: f"{name} {KEY}" for name, code in codes.items()},
-            ),
+            *words,
+            LookUp(pa.table(numbered), {word.name: word.name for word in words}),
             Draw(KEY, self._shares(), secret.hex()),
             LookUp(self._labels(census), {SHARE: GROUP}),
         ]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ringfence.arrays import Bools, Floats, Longs
+from ringfence.arrays import Bools, Floats, Longs, distinct_rows
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Shown
 
@@ -56,12 +56,12 @@ class Published:
     @cached_property
     def homes(self) -> Longs:
         """The class of each entry: what shows the same labels, masked or not, is one class."""
-        home = np.zeros(len(self.weights), np.int64)
+        alike = []
         for part in self.shown:
             first: dict[str | None, int] = {}
-            alike = np.array([first.setdefault(label, j) for j, label in enumerate(part.covers.labels)], np.int64)
-            _, home = np.unique(home * len(alike) + alike[part.value], return_inverse=True)
-        return home
+            same = np.array([first.setdefault(label, j) for j, label in enumerate(part.covers.labels)], np.int64)
+            alike.append(same[part.value])
+        return distinct_rows(np.stack(alike, axis=1), [len(part.covers) for part in self.shown])[1]
 
     @cached_property
     def sizes(self) -> Longs:

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ringfence.arrays import Ints, Longs
+from ringfence.arrays import Ints, Longs, distinct_rows
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
 from ringfence.judging.losses import detail_loss
@@ -126,10 +126,7 @@ class GlobalPlan(Plan):
         columns = [self.columns[name] for name in census.names]
         blocks = [_blocks(column) for column in columns]
         coarse = np.stack([block[leaves] for block, leaves in zip(blocks, census.codes.T, strict=True)], axis=1)
-        home = np.zeros(len(coarse), np.int64)
-        for block, leaves in zip(blocks, coarse.T, strict=True):
-            _, home = np.unique(home * len(block) + leaves, return_inverse=True)
-        _, example = np.unique(home, return_index=True)
+        example, home = distinct_rows(coarse, [len(block) for block in blocks])
         gone = {*self.suppressed}
         fails = np.array([tuple(leaves) in gone for leaves in coarse[example].tolist()], np.bool_)[home]
         fails |= False if census.lost is None else census.lost

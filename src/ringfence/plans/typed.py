@@ -55,7 +55,8 @@ def typed_columns(
     none. Ends: of a range as it has them, also where one is not itself covered; of a value, twice itself; of a set of
     numbers or days, the least and the greatest. A label that says neither, such as `*`, has nothing. Values are numbers
     where the attribute is numeric, days or moments where it is of dates, else text. Of a month, quarter, year or decade
-    the ends are its first and its last day. A range that stands in a set with a missing value has its ends, too.
+    the ends are its first and its last day. Of ranges that stand in a set, with each other or with a missing value, the
+    ends are the first and the last.
 
     >>> age = Attribute(role="quasi", order="numeric")
     >>> table = typed_columns({"age": ["[30, 34]", "{36, 39}", "41"]}, {"age": age})
@@ -103,15 +104,14 @@ def _typed(name: str, labels: Sequence[str | None], attribute: Attribute) -> pa.
 def _read(label: str | None, value: Callable[[str], Value | None]) -> _Reading:
     if label is None:
         return _Reading((None,))
-    with_missing = label.startswith("{[") and label.endswith("], null}")
-    members = None if with_missing else _items(label, "{", "}")
+    members = _items(label, "{", "}")
     if members is not None:
         values = tuple(None if item is None else value(item) for item in members)
         least: list[Any] = [each for each in values if isinstance(each, Decimal | dt.datetime | dt.time)]
         if len(least) < len(values):
             return _Reading(values, kind="set")
         return _Reading(values, min(least), max(least), "set")
-    ends = _ends(label[1 : -len(", null}")] if with_missing else label, value)
+    ends = _outer_ends(label, value) or _ends(label, value)
     if ends is not None:
         return _Reading(None, *ends, "range")
     part = _calendar_part(label) if value is _moment else None
@@ -119,6 +119,15 @@ def _read(label: str | None, value: Callable[[str], Value | None]) -> _Reading:
         return _Reading(None, *part, "part")
     alone = None if label == "*" else value(label)
     return _Reading() if alone is None else _Reading((alone,), alone, alone)
+
+
+def _outer_ends(label: str, value: Callable[[str], Value | None]) -> tuple[Value | None, Value | None] | None:
+    """Return the first and the last end of what stands in a set with ranges in it; None where it is none."""
+    if not (label.startswith("{") and label.endswith("}") and "[" in label):
+        return None
+    inside = re.sub(r"\[([^\[\]\"]*)\]", r"\1", label[1:-1].removesuffix(", null"))
+    ends = [None if item is None else value(item) for item in _items(f"{{{inside}}}", "{", "}") or [None]]
+    return None if None in ends else (ends[0], ends[-1])
 
 
 def _ends(label: str, value: Callable[[str], Value | None]) -> tuple[Value | None, Value | None] | None:

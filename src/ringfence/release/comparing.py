@@ -7,12 +7,14 @@ import csv
 import io
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ringfence.errors import RingfenceError, SpecError, listed, suggestion
 from ringfence.events import Event
@@ -89,9 +91,14 @@ def _figures(made: MeasuredRelease) -> dict[str, Any]:
     }
 
 
+Search: TypeAlias = "Callable[[], Decision | None]"
+"""Decides, of nothing but a census; None where what is decided depends on rows as they are made."""
+
+
 def try_all(
     candidates: Sequence[Candidate],
-    attempt: Callable[[Candidate, Spec], MeasuredRelease],
+    prepare: Callable[[Candidate, Spec], Search],
+    finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]",
     *,
     rows: int,
     budget: float,
@@ -100,29 +107,21 @@ def try_all(
 ) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
-    What a candidate takes beside its search (rows rewritten, audited, measured) is known from those before it. One that
-    there is no time left for says so. The first is always tried. Compiling is no part of the time.
+    The next one is searched for in a thread while what was found before is carried out, audited and measured here,
+    where the rows are. One that there is no time left for says so. The first is always tried. Compiling is no part of
+    the time.
     """
-    from ringfence.kernels.compiling import told
+    from ringfence.compiling import timed
 
-    begun = time.monotonic() - spent
     tried: list[Tried] = []
-    took: list[float] = []
-    waiting = sum(each.refusal() is None for each in candidates)
-    with told(lambda: None) as compiled:
-        for candidate in candidates:
-            left = budget - (time.monotonic() - begun - compiled.seconds)
-            beside = fmean(took[1:] or took or [0.0])  # the first also loads what all need
-            if (refusal := candidate.refusal()) is not None:
-                found = Tried(candidate, None, refusal, 0.0)
-            elif took and left < beside + LEAST_SECONDS:
-                found = Tried(candidate, None, f"the time was up; give it more than {budget:g} seconds", 0.0)
-            else:
-                share = max(left / waiting - beside, LEAST_SECONDS)
-                found, searched = _try(candidate, attempt, share, rows, compiled)
-                waiting -= 1
-                if found.made is not None:
-                    took.append(found.seconds - searched)
+    with timed() as compiled, ThreadPoolExecutor(1, "search") as ahead:
+        trials = _Trials(prepare, finish, rows, budget, time.monotonic() - spent, compiled, ahead)
+        trials.waiting = sum(each.refusal() is None for each in candidates)
+        begun = deque([trials.begin(each) for each in candidates[:1]])
+        for following in [*candidates[1:], None]:
+            if following is not None:
+                begun.append(trials.begin(following))
+            found = trials.conclude(begun.popleft())
             tried.append(found)
             words = found.reason or _in_short(found)
             event = Event("compare", 0, f"{found.name}: {words}", len(tried), len(candidates), "candidates")
@@ -130,25 +129,77 @@ def try_all(
     return tried
 
 
-def _try(
-    candidate: Candidate,
-    attempt: Callable[[Candidate, Spec], MeasuredRelease],
-    seconds: float,
-    rows: int,
-    compiled: Any,
-) -> tuple[Tried, float]:
-    """Return what came of a candidate, and how much of its time went into the search."""
-    begun, before = time.monotonic(), float(compiled.seconds)
+@dataclass
+class _Trials:
+    """Candidates on their way: how long each may search, and how long those before took beside their search."""
 
-    def taken() -> float:
-        return time.monotonic() - begun - (float(compiled.seconds) - before)
+    prepare: Callable[[Candidate, Spec], Search]
+    finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]"
+    rows: int
+    budget: float
+    started: float
+    compiled: Any
+    ahead: ThreadPoolExecutor
+    waiting: int = 0
+    """How many have yet to begin."""
+    under_way: int = 0
+    took: list[float] = field(default_factory=list)
 
-    try:
-        made = attempt(candidate, candidate.within(seconds, rows))
-    except (RingfenceError, MemoryError) as error:
-        return Tried(candidate, None, str(error) or "there is not enough memory", taken()), 0.0
-    search = made.decision.search
-    return Tried(candidate, made, None, taken()), 0.0 if search is None else search.seconds
+    def _now(self) -> float:
+        return time.monotonic() - float(self.compiled.seconds)
+
+    def begin(self, candidate: Candidate) -> "_Begun":
+        """Begin to search for a candidate, if it can be made and there is time for it."""
+        if (refusal := candidate.refusal()) is not None:
+            return _Begun(candidate, refusal)
+        left = self.budget - (self._now() - self.started)
+        beside = fmean(self.took[1:] or self.took or [0.0])  # the first also loads what all need
+        is_first = not self.took and not self.under_way
+        if not is_first and left < beside * (1 + self.under_way) + LEAST_SECONDS:
+            return _Begun(candidate, f"the time was up; give it more than {self.budget:g} seconds")
+        hurried = candidate.within(max((left - beside) / max(self.waiting, 1), LEAST_SECONDS), self.rows)
+        self.waiting -= 1
+        try:
+            search = self.prepare(candidate, hurried)
+        except (RingfenceError, MemoryError) as error:
+            return _Begun(candidate, _why(error))
+        self.under_way += 1
+        return _Begun(candidate, None, hurried, self.ahead.submit(self._timed, search))
+
+    def _timed(self, search: Search) -> "tuple[Decision | None, float]":
+        begun = self._now()
+        return search(), self._now() - begun
+
+    def conclude(self, begun: "_Begun") -> Tried:
+        """Return what came of a candidate: carry out what was found for it, audit and measure it."""
+        if begun.searching is None or begun.hurried is None:
+            return Tried(begun.candidate, None, begun.reason, 0.0)
+        searched, since = 0.0, self._now()
+        try:
+            decision, searched = begun.searching.result()
+            since = self._now()
+            made = self.finish(begun.candidate, begun.hurried, decision)
+        except (RingfenceError, MemoryError) as error:
+            return Tried(begun.candidate, None, _why(error), searched + self._now() - since)
+        finally:
+            self.under_way -= 1
+        seconds = self._now() - since
+        self.took.append(seconds)
+        return Tried(begun.candidate, made, None, searched + seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun:
+    """A candidate that is being searched for, or in `reason` why it is not."""
+
+    candidate: Candidate
+    reason: str | None
+    hurried: Spec | None = None
+    searching: "Future[tuple[Decision | None, float]] | None" = None
+
+
+def _why(error: Exception) -> str:
+    return str(error) or "there is not enough memory"
 
 
 def _in_short(tried: Tried) -> str:

@@ -5,13 +5,14 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from ringfence.events import Event, Listener, Stage
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    from ringfence.search.progress import Watch
+    from ringfence.search.progress import Each, Watch
 
 
 class Diary:
@@ -21,6 +22,7 @@ class Diary:
         self.lines = [*lines]
         self._listener = listener
         self._started = time.monotonic()
+        self._telling = Lock()
 
     def __call__(self, stage: Stage, what: str) -> None:
         self._keep(what)
@@ -31,9 +33,14 @@ class Diary:
         self.lines.append(f"{now} {what}")
 
     def tell(self, event: Event) -> object:
-        """Pass an event on without keeping it, with the time since the run began; return what the listener says."""
-        seconds = time.monotonic() - self._started
-        return None if self._listener is None else self._listener(replace(event, seconds=seconds))
+        """Pass an event on without keeping it, with the time since the run began; return what the listener says.
+
+        Threads take turns: a listener hears one event at a time.
+        """
+        if self._listener is None:
+            return None
+        with self._telling:
+            return self._listener(replace(event, seconds=time.monotonic() - self._started))
 
     def told(self, event: Event, candidate: Mapping[str, object]) -> None:
         """Keep and pass on what came of a candidate, where releases are compared."""
@@ -41,11 +48,12 @@ class Diary:
         self.tell(replace(event, candidate=candidate))
 
     @contextmanager
-    def searching(self, spec: Spec) -> "Iterator[Watch]":
-        """Yield what a search is watched by; tell also when it has to be compiled first."""
-        from ringfence.kernels.compiling import told
-        from ringfence.search.progress import Watch
+    def searching(self, spec: Spec, each: "Each | None" = None) -> "Iterator[Watch]":
+        """Yield what a search is watched by; tell also when it has to be compiled first. `each` does parts of it."""
+        from ringfence.compiling import told
+        from ringfence.search.progress import Watch, one_by_one
 
         compiling = Event("compile", 0, "compiling for the first use; this is kept, and takes its time only once")
-        with told(lambda: self.tell(compiling)):
-            yield Watch(spec.method.time_limit, self.tell)
+        watch = Watch(spec.method.time_limit, self.tell, each=each or one_by_one)
+        with told(lambda: self.tell(compiling)), watch.compiling_apart():
+            yield watch

@@ -138,7 +138,7 @@ class Frontier(Saved):
     def plan(self, k: int) -> "GlobalPlan":
         """Return the cheapest plan for k: what the method `optimal` with the scheme `level` finds for it."""
         from ringfence.judging.models import promise
-        from ringfence.search.recode.recoded import decision_for
+        from ringfence.search.recode.recoded import plan_for
         from ringfence.values.recoding import at_level
 
         levels = self.front.best(k).levels
@@ -148,7 +148,7 @@ class Frontier(Saved):
             method = method.model_copy(update={"suppression": 0.0})
         spec = self.spec.model_copy(update={"privacy": privacy, "method": method})
         recodings = [at_level(quasi.hierarchy, level) for quasi, level in zip(self.census.quasi, levels, strict=True)]
-        return decision_for(self.census, spec, promise(spec, self.census), levels, recodings, None).recoding
+        return plan_for(self.census, spec, promise(spec, self.census), levels, recodings)
 
     def plot(self) -> "FrontPicture":
         """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 2_000
 """Sensitive attributes with more values are not counted for evidence: nearly every row would be a combination."""
+MANY_ROWS = 1_000_000
+"""Of more rows, it is told how many combinations are to be expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +86,12 @@ class Censuses:
 
 
 def _counting(engine: "Engine", rows: "ibis.Table", spec: Spec) -> str:
-    """Say what is counted: with how much memory, and where that was given, how many combinations are to be expected."""
+    """Say what is counted: with how much memory, and of many rows, or where memory is to be spared, how many
+    combinations are to be expected: searches hold them in memory."""
     from ringfence.census.census import counted_columns
 
     told = "counting the rows" + ("" if engine.memory is None else f", with up to {engine.memory} of memory")
-    if spec.data.memory_limit is None:
+    if spec.data.memory_limit is None and engine.size(rows) <= MANY_ROWS:
         return told
     return f"{told}; there are about {engine.estimate(rows, counted_columns(spec)):,} different combinations"
 
@@ -118,7 +121,7 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
         decision = decided
         if decision is None:
             diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
-            with diary.searching(spec) as watch:
+            with diary.searching(spec, engine.each) as watch:
                 decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
         respelled = _respelled(decision.plan.untouched(census), census)
@@ -260,8 +263,8 @@ def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Ce
     others = [name for name in spec.of_role("sensitive") if name not in counted]
     if not others or spec.data.missing != "value":  # else rows that miss a value there would be lost for the decision
         return census
-    values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in others]))
-    few = [name for name in others if values[name][0].as_py() <= MOST_VALUES]
+    values = engine.variety(rows, others)
+    few = [name for name in others if values[name] <= MOST_VALUES]
     if not few:
         return census
     try:

@@ -23,7 +23,7 @@ from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PUBLIC
 from ringfence.rows.engine import Engine, as_released
 from ringfence.search.decision import Decision
-from ringfence.search.progress import SearchResult
+from ringfence.search.progress import MOST_COUNTED, SearchResult
 from ringfence.spec import Spec
 from ringfence.version import __version__
 
@@ -121,9 +121,10 @@ def search_figures(search: SearchResult | None) -> dict[str, Any] | None:
         "cost": search.cost,
         "optimal": search.optimal,
         "bound": search.bound,
+        "certificate": search.certificate,
         "gap": search.gap,
         "nodes": search.nodes,
-        "pruned": search.pruned,
+        "pruned": search.pruned if search.pruned < MOST_COUNTED else None,
     }
 
 
@@ -134,7 +135,7 @@ def _public_figures(search: SearchResult | None) -> dict[str, Any] | None:
         return None
     directions = {"gap": ROUND_CEILING} | ({} if figures["optimal"] else {"bound": ROUND_FLOOR})
     return {
-        key: value if isinstance(value, bool) else rounded(value, directions.get(key, ROUND_HALF_EVEN))
+        key: value if isinstance(value, bool | str | None) else rounded(value, directions.get(key, ROUND_HALF_EVEN))
         for key, value in figures.items()
     }
 

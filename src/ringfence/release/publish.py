@@ -9,10 +9,9 @@ How they take their place in one step: `folder`.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import ibis
 
@@ -56,10 +55,10 @@ def publish(
     try:
         release = version.public / f"release.{file_format}"
         if target is None:
-            verdict = _write_release(job, rows, release, sensitive)
+            verdict, written = _write_release(job, rows, release, sensitive)
             published = files_of(release)
         else:
-            verdict = _fill(job, rows, target, version.scratch, sensitive)
+            verdict, written = _fill(job, rows, target, version.scratch, sensitive)
             published = target.published
         manifest = build_manifest(
             published, job.decision, job.spec, verdict, job.census.incomplete, job.engine.versions()
@@ -67,8 +66,7 @@ def publish(
         (version.public / MANIFEST).write_bytes(_as_json(manifest))
         _write_private(job, version.private, verdict)
         if report or plots:
-            again = partial(_read_back, job, release, target, version.scratch)
-            _write_report(job, again, version.private, verdict, plots)
+            _write_report(job, written, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
     if target is not None:
@@ -77,7 +75,13 @@ def publish(
     return (version.folder / "public" / release.name if target is None else target.address), verdict
 
 
-def _fill(job: Job, rows: ibis.Table, target: Target, scratch: Path, sensitive: ibis.Table | None) -> Verdict:
+Written: TypeAlias = tuple[ibis.Table, ibis.Table | None]
+"""The rows of a release as they stand where they were written, and the second table of those that are two."""
+
+
+def _fill(
+    job: Job, rows: ibis.Table, target: Target, scratch: Path, sensitive: ibis.Table | None
+) -> tuple[Verdict, Written]:
     """Put the rows where they go, under another name; read them back, and refuse what does not pass its audit."""
     target.stage(rows)
     values = None
@@ -89,10 +93,10 @@ def _fill(job: Job, rows: ibis.Table, target: Target, scratch: Path, sensitive: 
     verdict = job.audited(written, values)
     if not job.is_proven:
         verdict = verdict.with_findings([*_unlike(job.engine, written, rows, job.spec, "parquet")])
-    return job.passed(verdict)
+    return job.passed(verdict), (written, values)
 
 
-def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Table | None) -> Verdict:
+def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Table | None) -> tuple[Verdict, Written]:
     """Write the rows, and what is published beside them; read them back, and refuse what does not pass its audit."""
     engine, spec, file_format = job.engine, job.spec, release.suffix[1:]
     _refuse_unreadable(rows, job.decision, spec, file_format)
@@ -109,7 +113,7 @@ def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Ta
     job.passed(verdict)
     if file_format == "parquet":
         _write_typed(engine, release, spec)
-    return verdict
+    return verdict, (written, values)
 
 
 def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
@@ -123,29 +127,12 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 
 
-def _read_back(job: Job, release: Path, target: Target | None, scratch: Path) -> tuple[ibis.Table, ibis.Table | None]:
-    """Return the rows of what was written, and the second table of those that are two."""
-    two = job.spec.has_buckets
-    if target is not None:
-        data = job.spec.data
-        return target.open(scratch, data), target.open(scratch, data, f"_{SENSITIVE}") if two else None
-    paths = [release, *([beside(release)] if two else [])]
-    read = [job.engine.open(path, as_released(job.spec.data), as_it_stands=True) for path in paths]
-    return read[0], read[1] if two else None
-
-
-def _write_report(
-    job: Job,
-    read_back: Callable[[], tuple[ibis.Table, ibis.Table | None]],
-    folder: Path,
-    verdict: Verdict,
-    plots: bool,
-) -> None:
+def _write_report(job: Job, written: Written, folder: Path, verdict: Verdict, plots: bool) -> None:
     """Write the page for the people who answer for the release, and its charts if they are wanted."""
     from ringfence.report.build import build_report
 
     job.diary("report", "making the report")
-    use = job.measured(*read_back()) if job.spec.of_role("quasi") else None
+    use = job.measured(*written) if job.spec.of_role("quasi") else None
     page = build_report(
         job.census, job.decision, verdict, job.spec, incomplete=job.census.incomplete, baskets=job.baskets, use=use
     )

@@ -62,7 +62,8 @@ def build_report(
     told = None if use is None else use_section(use, spec)
     subject = Subject(census, decision, verdict, spec, incomplete, baskets, attacks, told)
     page = PAGES.get(decision.plan.kind, _rows)(subject)
-    return Report(str(page.html), {**page.charts, **({} if attacks is None else attacks.charts)})
+    sections = [page, *(each for each in (told, attacks) if each is not None)]
+    return Report(str(page.html), {name: chart for each in sections for name, chart in each.charts.items()})
 
 
 def _rows(subject: Subject) -> Section:

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 
 from ringfence.audit.verdict import some
+from ringfence.declared import METHODS, RECODES
 from ringfence.markup import paragraph, table
 from ringfence.report.page import inline, template, versions
 from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, Chart, as_png, data, finish, layered, pixel_x
@@ -28,6 +29,10 @@ SHOWN = {
     "seconds": ("seconds", "what it took"),
 }
 """What is shown of each candidate, and what it means."""
+
+
+MOST_NAMED = 6
+"""Where there are more candidates, the picture shows their places in the table instead of their names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +130,19 @@ class ComparisonPage:
 
     # As text
 
+    def in_three_lines(self) -> str:
+        """Return the most useful release, the most useful that ordinary software can read, and the least useful."""
+        kinds = ["the most useful", "the most useful that ordinary software can read", "the least useful"]
+        lines = []
+        for name, kind in zip([self.best, self.plain, self._alike[-1]["name"]], kinds, strict=True):
+            row = self._row(name)
+            looks = "ranges and labels of hierarchies" if row["plain"] else "cells list values, as {a, b}"
+            if METHODS[row["method"]].way == RECODES:
+                looks = "each value recoded alike everywhere"
+            lines.append(f"  {_cell('off', row['off']):>6}  {name}: {kind}; {looks}")
+        head = f"{some(len(self._alike), 'way')} to promise this, tried, audited and measured. How far off users are:"
+        return "\n".join([head, *dict.fromkeys(lines)])
+
     def _columns(self) -> list[str]:
         shown = [key for key in SHOWN if any(row.get(key) is not None for row in self.made)]
         models = [key for key in self.made[0] if key.startswith(("AUC of ", "R2 of "))]
@@ -160,11 +178,12 @@ class ComparisonPage:
     @property
     def chart(self) -> Chart:
         """The picture: how far off users are, against the risk of being found."""
+        named = len(self.made) <= MOST_NAMED
         rows = [
             {
                 "risk": row["risk_mean"],
                 "off": row["off"],
-                "name": str(place),
+                "name": row["name"] if named else str(place),
                 "kind": "advised" if row["name"] == self.best else "as asked" if row["as_asked"] else "another promise",
             }
             for place, row in enumerate(self.made, 1)
@@ -173,7 +192,7 @@ class ComparisonPage:
         x = alt.X(
             "risk:Q",
             axis=alt.Axis(title="mean chance of being found →", format=".1%", tickCount=6),
-            scale=alt.Scale(zero=False, padding=40),
+            scale=alt.Scale(zero=False, padding=60),
         )
         y = alt.Y(
             "off:Q",
@@ -188,7 +207,7 @@ class ComparisonPage:
         base = alt.Chart(data(rows)).encode(x=x, y=y)
         marks = [
             base.mark_circle(size=90, opacity=1).encode(color=color),
-            base.mark_text(align="left", dx=8, dy=0).encode(text="name:N"),
+            base.mark_text(align="center", dy=-12).encode(text="name:N"),
         ]
         if self.naive is not None and self.naive["off"] > 0:
             line = alt.Chart(data([{"off": self.naive["off"], "name": "attributes taken to be independent"}]))

@@ -43,7 +43,7 @@ def size_bins(sizes: Longs, k: int, largest: int) -> list[SizeBin]:
         step *= 10
     ends = sorted(edge for edge in edges if edge <= largest)
     ends.append(min(edge for edge in edges if edge > largest))
-    rows, _ = np.histogram(sizes, ends, weights=sizes)
+    rows = np.bincount(np.searchsorted(ends, sizes, side="right") - 1, sizes, minlength=len(ends) - 1)
     total = max(1, int(sizes.sum()))
     return [SizeBin(low, high, float(n) / total) for low, high, n in zip(ends, ends[1:], rows, strict=False)]
 
@@ -74,9 +74,10 @@ def uniformities(released: Published) -> list[Uniformity]:
 def attribute_losses(released: Published) -> dict[str, float]:
     """Return the detail that each attribute loses; the cells of suppressed rows cost 1."""
     census, dropped = released.census, released.census.rows - released.rows
+    rows_of = [np.bincount(shown.value, released.weights, minlength=len(shown.covers)) for shown in released.shown]
     return {
-        quasi.name: (float(released.weights @ loss[shown.value]) + dropped) / census.rows
-        for quasi, shown, loss in zip(census.quasi, released.shown, released.losses, strict=True)
+        quasi.name: (float(rows @ loss) + dropped) / census.rows
+        for quasi, rows, loss in zip(census.quasi, rows_of, released.losses, strict=True)
     }
 
 

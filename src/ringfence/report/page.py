@@ -14,7 +14,6 @@ import numba
 import numpy as np
 from markupsafe import Markup, escape
 
-from ringfence.arrays import Bools, Floats
 from ringfence.audit.verdict import some
 from ringfence.census.census import Census, Quasi
 from ringfence.declared import METRICS, SCHEMES
@@ -22,7 +21,6 @@ from ringfence.plans.base import Plan
 from ringfence.plans.published import Published
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.claims import limits, promises
-from ringfence.report.queries import Workload, in_words, run_workload
 from ringfence.report.style import WIDTH, Chart, as_svg, shown
 from ringfence.report.subject import Section, Subject
 from ringfence.report.words import joined, number, percent
@@ -34,9 +32,7 @@ from ringfence.version import __version__
 
 CLEAR = 0.1
 """Pairs of attributes with at least this V count as associated."""
-KINDS = ("recoding", "class-sizes", "losses", "marginal", "associations", "query-errors")
-EXAMPLES = 4
-COUNTED = ("one", "two", "three")
+KINDS = ("recoding", "class-sizes", "losses", "marginal", "associations")
 COUNTS = ("rows", "suppressed", "classes", "item_ncp")  # the section about baskets tells of the last
 
 
@@ -48,7 +44,6 @@ class Drawn:
     losses: dict[str, float]
     marginals: list[evidence.Marginal]
     pairs: list[evidence.Association]
-    workload: Workload
     charts: dict[str, Chart] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +65,6 @@ def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
         losses=evidence.attribute_losses(released),
         marginals=evidence.marginals(released),
         pairs=evidence.associations(released),
-        workload=run_workload(released),
     )
     for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True), 1):
         column = plan.columns[quasi.name]
@@ -101,8 +95,6 @@ def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
     if any(pair.before >= CLEAR for pair in drawn.pairs):
         title = _pairs_title(drawn.pairs)
         drawn.add("associations", title, plots.associations(drawn.pairs, title))
-    title = _error_title(drawn.workload.errors)
-    drawn.add("query-errors", title, plots.query_errors(drawn.workload.errors, title))
     return drawn
 
 
@@ -172,13 +164,6 @@ def _pairs_title(pairs: Sequence[evidence.Association]) -> str:
     return f"Of {some(len(clear), 'clear association')}, {half} keep at least half of their strength"
 
 
-def _error_title(errors: Floats) -> str:
-    if not errors.any():
-        return "Every answer is exact"
-    half, most = np.quantile(errors, [0.5, 0.9])
-    return f"Half of the answers are off by {percent(half)} or less, nine in ten by {percent(most)} or less"
-
-
 # The page
 
 
@@ -198,7 +183,7 @@ def every_page(subject: Subject) -> dict[str, Any]:
         "source": shown_name(spec.data.source) if spec.data.source else None,
         "verdict": subject.verdict,
         "attacks": None if attacks is None else attacks.html,
-        "use": subject.use,
+        "use": None if subject.use is None else subject.use.html,
         "spec": spec,
         "method": spec.method.traits.line,
         "attributes": columns_table(spec),
@@ -243,8 +228,6 @@ def row_page(subject: Subject, basket: Section | None = None) -> Section:
         hidden=[name for name in census.names if plan.columns[name].tells_nothing],
         figures={kind: drawn.figures(kind) for kind in KINDS},
         others=evidence.other_marginals(released),
-        answers=_answers(drawn.workload, plan, census),
-        examples=_examples(drawn.workload),
         pairs=drawn.pairs,
         promises=list(promises(spec)),
         limits=list(limits(spec, plan, uniform)),
@@ -317,36 +300,3 @@ def _recoding(quasi: Quasi, plan: Plan, spec: Spec) -> str:
         return {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.shown_as(quasi.name)]
     level = plan.levels.get(quasi.name)
     return spec.scheme_of(quasi.name) if level is None else f"level {level} of {quasi.hierarchy.height}"
-
-
-def _answers(workload: Workload, plan: Plan, census: Census) -> list[dict[str, Any]]:
-    """Return the errors of the queries by what they ask about."""
-    hidden = np.flatnonzero([plan.columns[name].tells_nothing for name in census.names])
-    lost = workload.asked[:, hidden].sum(axis=1) > 0
-    predicates = workload.asked.sum(axis=1)
-    kinds: list[tuple[str, Bools]] = [("anything", np.ones_like(lost))]
-    kinds += [(f"{name} attribute{'s' * (n > 1)}", predicates == n) for n, name in enumerate(COUNTED, 1)]
-    kinds.append(("a sensitive value, too", workload.with_sensitive))
-    if lost.any():
-        kinds += [("no hidden attribute", ~lost), ("a hidden attribute", lost)]
-    return [
-        {
-            "kind": kind,
-            "queries": int(chosen.sum()),
-            "half": float(np.quantile(workload.errors[chosen], 0.5)),
-            "most": float(np.quantile(workload.errors[chosen], 0.9)),
-        }
-        for kind, chosen in kinds
-        if chosen.any()
-    ]
-
-
-def _examples(workload: Workload) -> list[tuple[str, float, float]]:
-    """Return the first few different questions with their answers, true and estimated."""
-    found: dict[str, tuple[str, float, float]] = {}
-    for query, actual, estimate in zip(workload.queries, workload.actual, workload.estimate, strict=True):
-        if len(found) == EXAMPLES:
-            break
-        question = in_words(query, workload.census, workload.parts)
-        found.setdefault(question, (question, float(actual), float(estimate)))
-    return list(found.values())

@@ -37,4 +37,4 @@ class Subject:
     incomplete: int
     baskets: Baskets | None = None
     attacks: Section | None = None
-    use: Markup | None = None
+    use: Section | None = None

@@ -4,15 +4,20 @@ Searches and the audit see one row a basket. A source may have one row an item i
 (`data.basket_id`); a release of it then has that form again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import ibis
+import numpy as np
 import pyarrow as pa
 
+from ringfence.arrays import Longs
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.rows.columns import require_columns
 from ringfence.rows.engine import Engine
 from ringfence.rows.item_columns import ITEMS, item_lists
+from ringfence.rows.sources import ROWS
 from ringfence.rows.steps import numbered
 from ringfence.spec import Spec
 
@@ -63,11 +68,22 @@ def spread(engine: Engine, rows: ibis.Table, spec: Spec, columns: Sequence[str])
     return single.select(*columns).order_by([basket, name])
 
 
-def fetch_baskets(engine: Engine, rows: ibis.Table, spec: Spec) -> pa.ListArray:
-    """Return the basket of each row as a list of text."""
-    name = spec.items
-    assert name is not None, "there is an attribute of role items"
-    return as_baskets(engine.fetch(rows.select(name))[name], spec)
+@dataclass(frozen=True, eq=False)
+class CountedBaskets:
+    """Different baskets, as lists of text, and how many rows have each."""
+
+    lists: pa.ListArray
+    rows: Longs
+
+    def counted(self) -> Iterator[tuple[list[Any], int]]:
+        """Yield each basket with its number of rows."""
+        return zip(self.lists.to_pylist(), self.rows.tolist(), strict=True)
+
+
+def count_baskets(engine: Engine, rows: ibis.Table, spec: Spec) -> CountedBaskets:
+    """Count the baskets of rows, where these lie."""
+    counted = engine.count(rows, [spec.item_column])
+    return CountedBaskets(as_baskets(counted[spec.item_column], spec), counted[ROWS].to_numpy().astype(np.int64))
 
 
 def as_baskets(column: pa.ChunkedArray, spec: Spec) -> pa.ListArray:

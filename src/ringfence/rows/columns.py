@@ -42,7 +42,22 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
     if spec.has_buckets:
         _refuse_taken(columns, spec)
         hidden |= set(spec.of_role("sensitive"))
-    return [name for name in columns if name not in hidden or name == basket]
+    published = [name for name in columns if name not in hidden or name == basket]
+    _check_partitions(published, spec)
+    return published
+
+
+def _check_partitions(published: Sequence[str], spec: Spec) -> None:
+    """Refuse to make folders of what is not published: their names are read like any cell."""
+    parts = spec.output.partition_by
+    for name in parts:
+        if name not in published:
+            raise SpecError(
+                f"output.partition_by names {name!r}{suggestion(name, published)}, which is not a column of the"
+                f" release; its columns are: {listed(map(repr, published))}"
+            )
+    if parts and {*published} <= {*parts}:
+        raise SpecError("output.partition_by names all columns of the release: none is left for its files")
 
 
 def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:

@@ -11,6 +11,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, first_in, listed
+from ringfence.rows.columns import check_columns
 from ringfence.rows.engine import Engine
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.rows.remote import is_spark
@@ -100,8 +101,13 @@ def _first_in(engine: Engine, rows: ibis.Table, name: str) -> Callable[[list[str
 
 
 def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
-    """Return the rows of a source through the whole door: canonical cells, and dates in one spelling."""
-    return with_spelled_rows(engine, engine.open(source, spec.data), spec.formats)
+    """Return the rows of a source through the whole door: canonical cells, and dates in one spelling.
+
+    Columns are checked before all of the rows are read.
+    """
+    rows = engine.open(source, spec.data)
+    check_columns(rows.columns, spec)
+    return with_spelled_rows(engine, engine.at_hand(rows), spec.formats)
 
 
 def open_again(engine: Engine, original: Any, spec: Spec) -> ibis.Table:

@@ -71,7 +71,7 @@ class DuckDBFiles:
             "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": _columns(dict.fromkeys(columns[0], "VARCHAR")),
         }
-        return f"SELECT * FROM read_csv({_paths(files)}, {_options(options)})"
+        return f"SELECT * FROM read_csv({paths(files)}, {_options(options)})"
 
     def _parquet(self, place: Place, data: Data, as_it_stands: bool) -> str:  # noqa: ARG002
         """Times are as clocks in the zone show them that the file names."""
@@ -98,7 +98,7 @@ class DuckDBFiles:
         options = {"hive_partitioning": str(bool(named)).lower()}
         if named:
             options["hive_types_autocast"] = "false"
-        return f"SELECT {', '.join(columns)} FROM read_parquet({_paths(place.files)}, {_options(options)})"
+        return f"SELECT {', '.join(columns)} FROM read_parquet({paths(place.files)}, {_options(options)})"
 
     def _json_lines(self, place: Place, data: Data, as_it_stands: bool) -> str:  # noqa: ARG002
         """Text stays text, also where it looks like a date; a column with numbers and texts is text."""
@@ -114,7 +114,7 @@ class DuckDBFiles:
             if file.stat().st_size == 0:
                 raise DataError(f'{shown} is empty: each line should hold one object, as {{"age": 31}}')
             with saying(f"cannot read {shown}", DataError):
-                found = self._connection.sql(f"SELECT * FROM read_json({_paths([file])}, {_options(options | every)})")
+                found = self._connection.sql(f"SELECT * FROM read_json({paths([file])}, {_options(options | every)})")
             _refuse_renamed(self._connection, file, shown, found.columns)
             kinds.append(
                 {name: SENSED.sub("VARCHAR", str(kind)) for name, kind in zip(found.columns, found.types, strict=True)}
@@ -123,7 +123,7 @@ class DuckDBFiles:
                 raise _unlike(place, file, [*kinds[0]], [*kinds[-1]])
         refuse_odd_names([*kinds[0]])
         columns = {name: _common([each[name] for each in kinds]) for name in kinds[0]}
-        return f"SELECT * FROM read_json({_paths(place.files)}, {_options(options)}, columns = {_columns(columns)})"
+        return f"SELECT * FROM read_json({paths(place.files)}, {_options(options)}, columns = {_columns(columns)})"
 
     def _database(self, place: Place, data: Data, as_it_stands: bool) -> str:  # noqa: ARG002
         (file,) = place.files
@@ -184,7 +184,7 @@ def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str
     if not any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names):
         return
     with saying(f"cannot read {shown}", DataError):
-        lines = f"read_json_objects({_paths([file])}, format = 'newline_delimited')"
+        lines = f"read_json_objects({paths([file])}, format = 'newline_delimited')"
         keys = connection.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {lines}").fetchall()
     refuse_odd_names(sorted(key for (key,) in keys))
 
@@ -239,7 +239,7 @@ def _options(options: dict[str, str]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in options.items())
 
 
-def _paths(paths: Sequence[Path]) -> str:
+def paths(paths: Sequence[Path]) -> str:
     """Return paths as the engine reads them: with what it would take for a pattern between brackets."""
     plain = [re.sub(r"[*?\[]", r"[\g<0>]", str(path)) for path in paths]
     return f"[{', '.join(map(literal, plain))}]"

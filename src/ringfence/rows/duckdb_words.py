@@ -34,7 +34,8 @@ def first_sentence(message: str, data: Data | None = None) -> str:
         return f"{where}it is too long; a line may have {int(limit[1]):,} bytes"
     if line:
         return where + ("a quote that does not end" if "unterminated quote" in message else "it is malformed")
-    return message.splitlines()[0]
+    full = re.search("No space left on device|Disk quota exceeded|File too large", message)
+    return f"{full[0]}; make room, or choose another place" if full else message.splitlines()[0]
 
 
 def _ragged(message: str, first: int, fields: int, data: Data | None) -> str:

@@ -9,9 +9,12 @@ here; casts of fractions to text are `as_text`; cells that may be missing are co
 are short, since some engines cut names at 63 bytes.
 """
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
 from math import log
 from pathlib import Path
 from secrets import token_hex
@@ -19,6 +22,7 @@ from typing import Any, ClassVar, Self
 
 import ibis
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.errors import RingfenceError
 from ringfence.rows.sources import KEY, LABEL, PLACE, ROWS, SHARE, WHICH, like
@@ -29,6 +33,8 @@ HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 """Columns of tallies: the sums of the two halves of digests."""
 CELLS = 4096
 """In how many parts digests are looked at for an estimate."""
+REMEMBERED = 1_000_000
+"""Counts of up to so many combinations are remembered."""
 
 
 class Engine(ABC):
@@ -103,6 +109,10 @@ class Engine(ABC):
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
 
     @abstractmethod
+    def write_folder(self, rows: ibis.Table, folder: Path, data: Data, partition_by: Sequence[str]) -> None:
+        """Carry an expression out into Parquet files of a new folder; the values of some columns become folders."""
+
+    @abstractmethod
     def blame(self, error: Exception, otherwise: str) -> RingfenceError:
         """Return what to say of one of its own errors: what is at fault, else what was `otherwise` being done."""
 
@@ -116,6 +126,16 @@ class Engine(ABC):
     def memory(self) -> str | None:
         """How much memory it may use before it goes on on the disk; None where that is not its business."""
         return None
+
+    def each(self, tasks: Sequence[Callable[[], Any]]) -> Iterable[Any]:
+        """Do some tasks at the same time, and return what comes of each, in their order: here, or where an engine has
+        others to do it. A task may be done twice."""
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            yield from threads.map(lambda task: task(), tasks)
+
+    def told(self, text: str) -> ibis.Value:
+        """Return a text that is another one in every run, such as a key, for expressions."""
+        return ibis.literal(text)
 
     def hold_labels(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
@@ -142,9 +162,52 @@ class Engine(ABC):
         """Return rows with a column that numbers them from 0 on, sorted by `order`."""
         return rows.mutate(ibis.row_number().over(order_by=order).name(name))
 
+    def at_hand(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows that are to be read several times, in a form in which that is quick."""
+        return rows
+
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
-        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
+        """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each.
+
+        What was counted is remembered: the same rows are not read again for some of the same columns.
+        """
+        known = next((counted for counted in self._counted(rows) if {*columns} <= {*counted.column_names}), None)
+        if known is not None and (summed := _summed(known, columns)) is not None:
+            return summed
+        counted = self.combinations(rows, columns)
+        self._remember(rows, counted)
+        return counted
+
+    def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Read rows, and count them by `columns`."""
         return self.fetch(rows.group_by(list(columns)).aggregate(rows.count().name(ROWS)))
+
+    @cached_property
+    def _counts(self) -> dict[Any, list[pa.Table]]:
+        """What was counted of which expression."""
+        return {}
+
+    def _counted(self, rows: ibis.Table) -> list[pa.Table]:
+        return self._counts.get(rows.op(), [])
+
+    def _remember(self, rows: ibis.Table, counted: pa.Table) -> None:
+        if counted.num_rows <= REMEMBERED:
+            coarser = {*counted.column_names}
+            finer = [known for known in self._counted(rows) if not {*known.column_names} <= coarser]
+            self._counts[rows.op()] = [*finer, counted]
+
+    def variety(self, rows: ibis.Table, columns: Sequence[str]) -> dict[str, int]:
+        """Return how many different values some columns have: from what was counted, or else by one scan."""
+        found = {}
+        for name in columns:
+            known = next((counted for counted in self._counted(rows) if name in counted.column_names), None)
+            if known is not None:
+                found[name] = pc.count_distinct(known[name]).as_py()
+        rest = [name for name in columns if name not in found]
+        if rest:
+            scanned = self.fetch(rows.aggregate([rows[name].nunique().name(name) for name in rest]))
+            found |= {name: scanned[name][0].as_py() for name in rest}
+        return found
 
     def estimate(self, rows: ibis.Table, columns: Sequence[str]) -> int:
         """Return about how many distinct combinations of `columns` there are, within some percent.
@@ -155,7 +218,7 @@ class Engine(ABC):
         ones tell better how many (linear counting, Whang et al. 1990).
         """
         texts = [self.as_text(rows[name]).fill_null("") for name in columns]
-        digest = self.digest([ibis.literal(token_hex(8)), *texts])
+        digest = self.digest([self.told(token_hex(8)), *texts])
         parts = rows.select((digest & (CELLS - 1)).name(KEY), ((digest >> 16) & 0xFFFFFFFF).name(PLACE))
         least = self.fetch(parts.group_by(KEY).aggregate(parts[PLACE].min().name(PLACE)))[PLACE]
         empty = CELLS - len(least)
@@ -174,6 +237,8 @@ class Engine(ABC):
 
     def size(self, rows: ibis.Table) -> int:
         """Return how many rows there are."""
+        for counted in self._counted(rows):
+            return int(pc.sum(counted[ROWS]).as_py() or 0)
         return int(self.fetch(rows.aggregate(rows.count().name(ROWS)))[ROWS][0].as_py())
 
     def missing(self, rows: ibis.Table, name: str) -> tuple[int, int | None]:
@@ -201,7 +266,9 @@ class Engine(ABC):
             halves = ((whole >> 32) & 0xFFFFFFFF, whole & 0xFFFFFFFF)  # numbers may have a sign
             high, low = (part.cast("int64").sum() for part in halves)
         grouped = rows.group_by(list(columns)) if columns else rows
-        return self.fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+        tallied = self.fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+        self._remember(rows, tallied.select([*columns, ROWS]))
+        return tallied
 
     def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
         """Return the digest of some cells of each row, in a column of the given name."""
@@ -213,7 +280,7 @@ class Engine(ABC):
 
     def _texts(self, rows: ibis.Table, columns: Sequence[str], key: str) -> list[ibis.Value]:
         """Return some cells of a row as texts, after a key. An empty text is a missing one."""
-        return [ibis.literal(key), *(self.as_text(rows[name]).fill_null("") for name in columns)]
+        return [self.told(key), *(self.as_text(rows[name]).fill_null("") for name in columns)]
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""
@@ -227,6 +294,22 @@ class Engine(ABC):
             rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
             names[names.index(name) : names.index(name) + 1] = news
         return rows.select(*names)
+
+
+def _summed(counted: pa.Table, columns: Sequence[str]) -> pa.Table | None:
+    """Return the counts of some of the columns that were counted; None where Arrow may tell apart what an engine takes
+    for the same."""
+    if {*columns, ROWS} == {*counted.column_names}:
+        return counted.select([*columns, ROWS])
+    if not columns or not all(compares_alike(counted.schema.field(name).type) for name in columns):
+        return None
+    return counted.group_by([*columns], use_threads=False).aggregate([(ROWS, "sum")]).rename_columns([*columns, ROWS])
+
+
+def compares_alike(kind: pa.DataType) -> bool:
+    """Whether Arrow and engines take the same cells of a type for the same."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
 
 
 def plain_schema(rows: ibis.Table) -> pa.Schema:

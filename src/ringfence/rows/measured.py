@@ -4,6 +4,8 @@ A number is one in a file as it is in a frame, so that both make the same releas
 cell is one as numbers are written. A single 01234 says that these are codes.
 """
 
+from collections.abc import Iterable
+
 import ibis
 
 from ringfence.rows.engine import Engine
@@ -16,10 +18,14 @@ LEAST, MOST = 1e-15, 1e15
 SEEN = "seen"
 
 
-def with_measured(engine: Engine, rows: ibis.Table, spec: Spec) -> Spec:
-    """Return a specification that says of columns that they hold dates or numbers where rows say so."""
+def with_measured(engine: Engine, rows: ibis.Table, spec: Spec, in_intervals: Iterable[str] = ()) -> Spec:
+    """Return a specification that says of columns that they hold dates or numbers where rows say so.
+
+    Of columns under a tree these may hold numbers that are `in_intervals`.
+    """
     spec = spec.with_dates(date_columns(rows)).with_dates(clock_columns(rows), CLOCK)
-    return spec.with_numbers(number_columns(engine, rows, spec.perhaps_numbers))
+    trees = [name for name in in_intervals if name in spec.perhaps_in_intervals]
+    return spec.with_numbers(number_columns(engine, rows, [*spec.perhaps_numbers, *trees]))
 
 
 def date_columns(rows: ibis.Table) -> list[str]:

@@ -224,6 +224,15 @@ class Postgres(Engine):
         with DuckDB(data, scratch=self._scratch) as writer:
             writer.write(writer.stream(rows.schema().to_pyarrow(), self.batches(rows)), path, data)
 
+    def write_folder(self, rows: ibis.Table, folder: Path, data: Data, partition_by: Sequence[str]) -> None:
+        """Carry an expression out into Parquet files of a folder, which DuckDB writes from the batches as they come."""
+        from ringfence.rows.duckdb import DuckDB
+
+        with DuckDB(data, scratch=self._scratch) as writer:
+            writer.write_folder(
+                writer.stream(rows.schema().to_pyarrow(), self.batches(rows)), folder, data, partition_by
+            )
+
     def blame(self, error: Exception, otherwise: str) -> RingfenceError:
         """Return what the database says, and what to do about it."""
         return complaint(error, otherwise)

@@ -37,6 +37,7 @@ SETTINGS = {
     "bytea_output": "hex",
     "extra_float_digits": "1",
     "jit": "off",
+    "enable_nestloop": "off",  # rows find each other by equal cells: hashed, however few the server expects
     "lock_timeout": LOCK_WAIT,
     "work_mem": "256MB",
     "temp_buffers": "64MB",

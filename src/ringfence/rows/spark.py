@@ -6,7 +6,8 @@ what it was computed from), before anything random depends on them. What is draw
 and a secret, the same however often it is computed, so that no row is doubled or lost by a task that runs twice.
 """
 
-from collections.abc import Iterator, Sequence
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from ringfence.rows.sources import KEY, OWN, PLACE, ROWS, as_arrow
 from ringfence.rows.spark_session import (
     activate,
     as_messages,
+    carried_out,
     complaint,
     frame_of,
     is_drawn_anew,
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 BROADCAST = 1 << 27
 """Tables of up to so many bytes are sent to every executor; larger ones are joined by shuffling both sides."""
+PIECE = 1 << 25
+"""In how many bytes at a time tasks are sent to workers."""
 IN_PARTITION = 33
 """Of the numbers that Spark gives to rows, the lower bits count inside a partition; the others tell which it is."""
 
@@ -171,6 +175,19 @@ class Spark(Engine):
             return self.view(frame.checkpoint(eager=True))
         return self.view(frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK))
 
+    def each(self, tasks: Sequence[Callable[[], Any]]) -> Iterable[Any]:
+        """Do tasks by workers, each in a partition of its own, and return what comes of them. They go out in pieces, by
+        a shuffle: what is sent along with a task of Spark's own may not be large."""
+        sent = [pickle.dumps(task) for task in tasks]
+        pieces = [
+            (number, (first, task[first : first + PIECE]))
+            for number, task in enumerate(sent)
+            for first in range(0, len(task), PIECE)
+        ]
+        with self.blaming("a part of the search failed"):
+            dealt = self.session.sparkContext.parallelize(pieces, len(pieces)).partitionBy(len(tasks), int)
+            return [pickle.loads(done) for done in dealt.mapPartitions(carried_out).collect()]
+
     def frame(self, rows: ibis.Table) -> "DataFrame":
         """Return an expression as a DataFrame."""
         return self.session.sql(ibis.pyspark.compile(rows))
@@ -204,6 +221,13 @@ class Spark(Engine):
             rows = with_columns(rows, {name: self.as_text(rows[name]) for name in fractions})
         with DuckDB(data, scratch=self._scratch) as writer:
             writer.write(writer.stream(plain_schema(rows), self.batches(rows)), path, data)
+
+    def write_folder(self, rows: ibis.Table, folder: Path, data: Data, partition_by: Sequence[str]) -> None:
+        """Carry an expression out into Parquet files of a folder, which DuckDB writes from the batches as they come."""
+        from ringfence.rows.duckdb import DuckDB
+
+        with DuckDB(data, scratch=self._scratch) as writer:
+            writer.write_folder(writer.stream(plain_schema(rows), self.batches(rows)), folder, data, partition_by)
 
     def blame(self, error: Exception, otherwise: str) -> RingfenceError:
         """Return what Spark says, and what to do about it."""

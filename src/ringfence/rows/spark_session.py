@@ -1,6 +1,7 @@
 """Spark from outside: the session that a job runs in, what `spark://` means, and Spark's types in Arrow's."""
 
 import os
+import pickle
 import sys
 from collections.abc import Iterable, Iterator
 from secrets import token_hex
@@ -210,6 +211,12 @@ def as_messages(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         yield pa.record_batch({"batch": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+
+def carried_out(pieces: Iterable[tuple[int, tuple[int, bytes]]]) -> Iterator[bytes]:
+    """Do the task that came in pieces, and return what comes of it (carried out by Spark's workers)."""
+    task = pickle.loads(b"".join(piece for _, piece in sorted(part for _, part in pieces)))
+    yield pickle.dumps(task())
 
 
 def first_line(error: BaseException) -> str:

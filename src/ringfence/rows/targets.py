@@ -1,4 +1,5 @@
-"""Where a release goes that is no file of a folder: a table of a database, filled, read back, put in place at once."""
+"""Where a release goes that is no file of a run's folder: a table of a database, or a folder of Parquet files; filled,
+read back, put in place at once."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,14 +40,17 @@ class Target(Protocol):
         """Put all that was staged in place of what was there, in one step, with a note."""
 
 
-def target_for(address: str, engine: Engine, partition_by: Sequence[str] = ()) -> Target:
-    """Return the target that an address names, for rows that an engine has; `partition_by` is for those of Spark."""
+def target_for(address: str, engine: Engine, data: Data, partition_by: Sequence[str] = ()) -> Target:
+    """Return the target that an address names, for rows that an engine has; `partition_by` is for folders."""
     if is_spark(address):
         needed("pyspark", "from Spark", "spark")
         from ringfence.rows.spark_target import spark_target
 
         return spark_target(address, engine, partition_by)
-    assert is_database(address), "checked by the specification"
-    from ringfence.rows.postgres_target import PostgresTarget
+    if is_database(address):
+        from ringfence.rows.postgres_target import PostgresTarget
 
-    return PostgresTarget(address, engine)
+        return PostgresTarget(address, engine)
+    from ringfence.rows.parquet_folder import ParquetFolder
+
+    return ParquetFolder(Path(address), engine, data, partition_by)

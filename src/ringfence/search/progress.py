@@ -1,11 +1,12 @@
 """What every search reports: how far it is, when to stop, and what it can vouch for in the end."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import inf
 from threading import Lock
+from typing import Any, Protocol, TypeAlias
 
 from ringfence.events import Event, Listener
 
@@ -20,6 +21,8 @@ class SearchResult:
     """What a search found out: the cost of its answer, and how good that is known to be.
 
     `bound` is a certified lower bound on the cost of any answer, `gap` the share of the cost that it leaves open.
+    `certificate` says by what it is known where it does not come from the search itself: "row", if from what each row
+    loses at least, whatever becomes of the others.
     `pruned` is MOST_COUNTED where there are too many to be counted.
     """
 
@@ -29,8 +32,12 @@ class SearchResult:
     nodes: int
     pruned: int
     seconds: float
+    """What the search took, without compiling."""
+    compiled: float = 0.0
+    """The seconds that compiling kernels took, or loading them, before and within the search."""
     by_levels: float | None = None
     """What the best recoding by levels costs, where freer ones were searched and it is known."""
+    certificate: str | None = None
 
     @property
     def saved(self) -> float | None:
@@ -43,13 +50,30 @@ class SearchResult:
         return 0.0 if self.optimal or self.cost == 0 else (self.cost - self.bound) / self.cost
 
 
+Tasks: TypeAlias = Sequence[Callable[[], Any]]
+Each: TypeAlias = Callable[[Tasks], Iterable[Any]]
+
+
+def one_by_one(tasks: Tasks) -> Iterator[Any]:
+    """Yield what comes of each task."""
+    return (task() for task in tasks)
+
+
+class Compilations(Protocol):
+    """What knows how long compiling has taken."""
+
+    @property
+    def seconds(self) -> float:
+        """How long, up to now."""
+
+
 @dataclass
 class Watch:
     """Counts evaluated nodes, tells a listener how far the search is, and says when it is to stop.
 
     A search may also be given a number of nodes, `most`. If it is part of another one, `whole`, it stops with it when
     the user has had enough. Seconds are those of a `clock`: the time of day's, or that of the processors where others
-    use them, too.
+    use them, too. While kernels are compiled it stands still (`compiling_apart`).
     """
 
     time_limit: float | None = None
@@ -63,6 +87,9 @@ class Watch:
     whole: "Watch | None" = None
     best: float | None = None
     """The best cost that was last told."""
+    each: Each = one_by_one
+    """Does several parts of a search: here and one by one, unless whoever has others to do it says so."""
+    _compiling: "Compilations | None" = None
     _reported: float = 0.0
     _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
@@ -70,10 +97,21 @@ class Watch:
         if self.started == -inf:
             self.started = self.clock()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent elsewhere, a watch has what is left of its time; its listener stays."""
+        return Watch, (None if self.time_limit is None else max(0.0, self.time_limit - self.seconds),)
+
     @property
     def seconds(self) -> float:
-        """How long the search has run."""
-        return self.clock() - self.started
+        """How long the search has run, without compiling."""
+        return self.clock() - self.started - self.compiled
+
+    @property
+    def compiled(self) -> float:
+        """How long kernels were compiled, or loaded."""
+        if self.whole is not None:
+            return self.whole.compiled
+        return 0.0 if self._compiling is None else self._compiling.seconds
 
     @property
     def halted(self) -> bool:
@@ -87,13 +125,15 @@ class Watch:
         return Watch(min(limits, default=None), clock=self.clock, started=self.started, most=most, whole=self)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Do something that is no part of the search, and takes none of its time."""
-        begun = self.clock()
-        try:
+    def compiling_apart(self) -> Iterator[None]:
+        """Let the clock stand still while kernels are compiled, or loaded: that is no part of the search."""
+        from ringfence.compiling import timed
+
+        if self._compiling is not None:  # it does already
             yield
-        finally:
-            self.started += self.clock() - begun
+            return
+        with timed(self.clock) as self._compiling:
+            yield
 
     def tick(self, best: float | None, bound: float | None = None, *, nodes: int = 1) -> None:
         """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""

@@ -171,6 +171,11 @@ class Spec(SpecTable):
         return self.method.traits.way == GROUPS
 
     @property
+    def needs_whole_table(self) -> bool:
+        """Whether groups of rows can be judged, or dealt out, only with all rows at hand: t, and rings with l."""
+        return bool(self.closenesses() or (self.method.traits.rings and self.diversities()))
+
+    @property
     def pseudonym(self) -> str | None:
         """The column under which rows of a person stay together in a release, with new values; None if they do not."""
         return self.data.entity if self.data.composite else None
@@ -272,8 +277,20 @@ class Spec(SpecTable):
     @property
     def perhaps_numbers(self) -> list[str]:
         """The quasi-identifiers that are numbers if all their values are."""
-        texts = [name for name, kind in self.data.types.items() if kind == "text"]
-        return [name for name in self.of_role("quasi") if self.attributes[name].perhaps_numbers and name not in texts]
+        return [name for name in self._untyped if self.attributes[name].perhaps_numbers]
+
+    @property
+    def perhaps_in_intervals(self) -> list[str]:
+        """The quasi-identifiers that are numbers if the trees over them are of intervals, where rows are decided on.
+
+        Where values are, trees say what is published.
+        """
+        return [name for name in self._untyped if self.groups_rows and self.attributes[name].perhaps_in_intervals]
+
+    @property
+    def _untyped(self) -> list[str]:
+        """The quasi-identifiers that are not said to be text."""
+        return [name for name in self.of_role("quasi") if self.data.types.get(name) != "text"]
 
     def with_numbers(self, columns: Iterable[str]) -> Self:
         """Return the same specification, which says of these columns that they hold numbers."""

@@ -219,27 +219,36 @@ class Data(SpecTable):
 class Output(SpecTable):
     """Where a release goes, if not into the files of a folder."""
 
-    to: Annotated[str, Field(pattern=r"^(postgres(ql)?|spark)://")] | None = None
+    to: Name | None = None
     table: Name | None = None
     partition_by: list[Name] = []
 
     @model_validator(mode="after")
     def _keys_go_together(self) -> Self:
+        if self.to is not None and not self.is_folder and not re.match("(postgres(ql)?|spark)://", self.to):
+            raise PydanticCustomError("output", "to is a folder, or an address with postgresql:// or spark://")
         spark = self.to is not None and self.to.startswith("spark://")
         if spark and bool(urlsplit(self.to or "").path.strip("/")) == (self.table is not None):
             raise PydanticCustomError(
                 "output", "name one: a folder in to, as in spark:///data/released, or a table, with to = 'spark://'"
             )
-        if not spark and (self.to is None) != (self.table is None):
+        if not spark and not self.is_folder and (self.to is None) != (self.table is None):
             what = "to" if self.to is None else "table"
             raise PydanticCustomError("output", "to and table go together; {what} is not there", {"what": what})
-        if self.partition_by and not spark:
-            raise PydanticCustomError("output", "partition_by is for releases that go to spark://")
+        if self.is_folder and self.table is not None:
+            raise PydanticCustomError("output", "to is a folder, which has no table")
+        if self.partition_by and not spark and not self.is_folder:
+            raise PydanticCustomError("output", "partition_by is for releases that go to a folder, or to spark://")
         return self
 
     @property
+    def is_folder(self) -> bool:
+        """Whether a release goes into Parquet files of a folder on this machine."""
+        return self.to is not None and "://" not in self.to
+
+    @property
     def address(self) -> str | None:
-        """The database or the cluster and the table in it; None where a release goes into files."""
+        """The database or the cluster and the table in it, or a folder; None where a release goes into files."""
         return self.to if self.to is None or self.table is None else f"{self.to}#{quote(self.table)}"
 
 
@@ -497,8 +506,18 @@ class Attribute(SpecTable):
         listed.
         """
         bare = self.hierarchy is None or self.hierarchy == "flat" or isinstance(self.hierarchy, FanoutHierarchy)
+        return bare and self._unsaid
+
+    @property
+    def perhaps_in_intervals(self) -> bool:
+        """Whether the values are numbers if the tree that is stated over them is one of intervals."""
+        return isinstance(self.hierarchy, FileHierarchy | PathsHierarchy | TreeHierarchy) and self._unsaid
+
+    @property
+    def _unsaid(self) -> bool:
+        """Whether nothing says what the values are, or that they are to be listed."""
         to_be_listed = "set" in (self.representation, self.scheme) or self.scheme == "guided-set"
-        return bare and not to_be_listed and self.order is None and not self.dates
+        return not to_be_listed and self.order is None and not self.dates
 
     @property
     def measured(self) -> bool:
@@ -726,7 +745,7 @@ class MethodTable(SpecTable):
     search: Search = "auto"
     techniques: list[Technique] | None = None
     specialize: bool = True
-    metric: MetricName = "dm"
+    metric: MetricName = "glm"
     suppression: Share | None = None
     keep_suppressed: bool = False
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
@@ -744,6 +763,7 @@ class MethodTable(SpecTable):
     relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
     max_group: Count = 50_000
+    shards: Count | None = None
     time_limit: Positive | None = None
     seed: int | None = None
 

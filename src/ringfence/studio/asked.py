@@ -12,7 +12,9 @@ class Change(BaseModel):
     """Tables of the specification that take the place of those there are; of attributes each by itself, null removes
     one."""
 
-    tables: dict[str, Any] = Field(examples=[{"attributes": {"age": {"role": "sensitive"}}, "privacy": {"k": 10}}])
+    tables: dict[str, dict[str, Any] | None] = Field(
+        examples=[{"attributes": {"age": {"role": "sensitive"}}, "privacy": {"k": 10}}]
+    )
     what: str = Field(default="changed", max_length=200, description="what was done, for the history")
 
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
+from ringfence.arrays import Longs, sum_by
 from ringfence.spec import Spec
 from ringfence.values.builders import read_domain, read_keys, stated_hierarchy, uncovered
 from ringfence.values.hierarchy import MISSING, Hierarchy
@@ -45,6 +47,19 @@ def forest(name: str, spec: Spec, values: Sequence[Any], counts: Sequence[int]) 
         "uncovered_values": len(ranked),
         "uncovered_rows": sum(missing.values()),
     }
+
+
+def occurring_items(lists: pa.ListArray, rows: Longs) -> tuple[pa.Array, Longs]:
+    """Return the different items of some baskets, and how many baskets hold each; `rows[i]` are like basket i.
+
+    >>> occurring_items(pa.array([["b", "a", "a"], ["a"]]), np.array([2, 1]))[1].tolist()
+    [2, 3]
+    """
+    encoded = lists.flatten().dictionary_encode()
+    width = len(encoded.dictionary)
+    basket_of = np.repeat(np.arange(len(lists)), lists.value_lengths().fill_null(0).to_numpy(zero_copy_only=False))
+    pairs = np.unique(basket_of * width + encoded.indices.to_numpy())
+    return encoded.dictionary, sum_by(pairs % width, rows[pairs // width], width)
 
 
 class _Drawn:

@@ -8,7 +8,7 @@ from ringfence.errors import SpecError
 from ringfence.methods.catalogue import catalogue
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
-from ringfence.spec.tables import CodeSystem, DatePart, Role
+from ringfence.spec.tables import CodeSystem, DatePart, MethodTable, Role
 
 ROLES: dict[Role, str] = {
     "identifier": "names a person; left out of the release",
@@ -48,8 +48,8 @@ def choices(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _method(traits: MethodTraits) -> dict[str, Any]:
-    options = [name for name in traits.options if name in OPTIONS]
-    metrics = traits.losses or tuple(METRICS)
+    metrics = ("ncp",) if traits.way == BASKETS else traits.losses or tuple(METRICS)
+    options = [name for name in traits.options if name in OPTIONS and (name != "metric" or len(metrics) > 1)]
     return {
         "name": traits.name,
         "line": traits.line,
@@ -58,6 +58,7 @@ def _method(traits: MethodTraits) -> dict[str, Any]:
         "metrics": {name: METRICS[name].line for name in metrics if not METRICS[name].needs_target},
         "schemes": dict(SCHEMES) if traits.by_scheme else {},
         "suppression": traits.suppression,
+        "metric": traits.minimized(MethodTable().metric),
     }
 
 

@@ -39,8 +39,9 @@ HEADERS = {
 OPEN = ("/login", "/api/session", "/static/studio.css", "/static/theme.js", "/favicon.svg")
 """What is there without a session: the page that asks for the token, and how it looks."""
 
-OURSELVES = (None, "same-origin", "none")
-"""What a browser says of the site that a request comes from, if it comes from us or from the address bar."""
+OURSELVES = ("same-origin", "none")
+"""What a browser says of the site that a request comes from, if it comes from us or from the address bar. Programs say
+nothing."""
 
 
 class Guard:
@@ -74,10 +75,10 @@ class Guard:
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             return _refused(421, "Host", f"the studio is not served under {host!r}")
-        origin = headers.get("origin")
-        if origin is not None and origin.lower() != f"http://{host}":
+        origins = headers.getlist("origin")
+        if any(origin.lower() != f"http://{host}" for origin in origins):
             return _refused(403, "Origin", "requests of other origins are not answered")
-        if headers.get("sec-fetch-site") not in OURSELVES:
+        if any(site not in OURSELVES for site in headers.getlist("sec-fetch-site")):
             return _refused(403, "Origin", "requests of other sites are not answered")
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
         if path == "/" and asked and self._is_token(asked[0]):
@@ -90,7 +91,7 @@ class Guard:
             if path.startswith("/api/"):
                 return _refused(401, "Session", "the studio asks for its token: Authorization: Bearer ...")
             return RedirectResponse("/login", 303)
-        if scope["method"] not in ("GET", "HEAD") and origin is None:
+        if scope["method"] not in ("GET", "HEAD") and not origins:
             return _refused(403, "Origin", "a browser that changes something says where it does so from")
         return None
 

@@ -12,7 +12,7 @@ from ringfence.spec import Spec
 from ringfence.studio.answers import All, One, attached, shown_project
 from ringfence.studio.asked import Change, PeopleAsked, RoleAsked, Sample
 from ringfence.studio.forms import choices, vocabulary
-from ringfence.studio.projects import NotFound
+from ringfence.studio.projects import NotFound, check_inside, plain_name
 from ringfence.studio.roles import people_tables, role_tables
 from ringfence.studio.shelf import (
     SAMPLES,
@@ -20,10 +20,12 @@ from ringfence.studio.shelf import (
     open_project,
     open_sample,
     open_table,
-    plain_name,
     receive,
     save_project,
 )
+
+PLACES = ("releases", "judged")
+"""Folders of a project, which no file may be in the way of."""
 
 router = APIRouter()
 
@@ -140,6 +142,7 @@ def hierarchy(one: One, name: str, attribute: Annotated[dict[str, Any] | None, B
     parts = one.spec
     if attribute is not None:
         parts = {**parts, "attributes": {**parts["attributes"], name: attribute}}
+        check_inside(parts, one.source)
     if name not in Spec(**parts).attributes:
         raise NotFound(f"the specification has no attribute {name!r}")
     return one.desk.do("hierarchy", spec=parts, name=name)
@@ -151,7 +154,7 @@ async def add_file(
 ) -> dict[str, Any]:
     """Add a file to the project, such as a hierarchy: it is the body, and is known by the name that is returned."""
     plain = plain_name(name)
-    if plain == one.source:
+    if plain in (one.source, *PLACES):
         plain = f"hierarchy-{plain}"
     (one.folder / plain).unlink(missing_ok=True)
     await receive(request.stream(), one.folder / plain, request.app.state.most_upload)

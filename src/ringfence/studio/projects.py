@@ -4,10 +4,12 @@ A project lives in a folder of its own that only this user can read. Who does no
 does not find it.
 """
 
+import contextlib
 import copy
+import re
 import shutil
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_urlsafe
@@ -30,6 +32,29 @@ class NotFound(RingfenceError):
 
 class Busy(RingfenceError):
     """It cannot be done now."""
+
+
+def check_inside(parts: Mapping[str, Any], source: str) -> None:
+    """Refuse a specification that reaches out of a project's folder: who may use the studio may not use the machine."""
+    if (parts.get("data") or {}).get("source") != source:
+        raise SpecError("data.source cannot be changed: a project is about the table that it was opened with")
+    if parts.get("output"):
+        raise SpecError("a release that is made here stays in its project, to be taken home: leave [output] out")
+    for name, attribute in (parts.get("attributes") or {}).items():
+        hierarchy = attribute.get("hierarchy") if isinstance(attribute, Mapping) else None
+        file = hierarchy.get("file") if isinstance(hierarchy, Mapping) else None
+        if file is not None and (not isinstance(file, str) or plain_name(file) != file):
+            raise SpecError(f"attributes.{name}.hierarchy: {file!r} is not a file of this project; add it first")
+
+
+def plain_name(name: str) -> str:
+    r"""Return the name of a file without folders, and without what is special to any system.
+
+    >>> plain_name("../../people 2024.csv"), plain_name("C:\\a\\b.csv"), plain_name("..")
+    ('people 2024.csv', 'b.csv', 'table')
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^\w.\- ]", "_", last).strip(". ")[-100:] or "table"
 
 
 @dataclass(frozen=True)
@@ -57,9 +82,8 @@ class Project:
 
     id: str
     name: str
-    folder: Path
+    desk: Worker
     source: str
-    most_memory: int
     looked: dict[str, Any]
     steps: list[HistoryStep]
     at: int = 0
@@ -67,11 +91,17 @@ class Project:
     releases: dict[str, MadeRelease] = field(default_factory=dict)
     front: dict[str, Any] | None = None
     comparison: dict[str, Any] | None = None
-    desk: Worker = field(init=False)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def __post_init__(self) -> None:
-        self.desk = Worker(self.folder, self.most_memory)
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return self.desk.folder
+
+    @property
+    def most_memory(self) -> int:
+        """How many bytes of memory its processes may have together."""
+        return self.desk.most_memory
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -87,7 +117,7 @@ class Project:
             new = copy.deepcopy(self.spec)
             for name, table in tables.items():
                 if name == "attributes":
-                    for column, attribute in table.items():
+                    for column, attribute in (table or {}).items():
                         new["attributes"][column] = attribute
                         if attribute is None:
                             del new["attributes"][column]
@@ -95,8 +125,7 @@ class Project:
                     new.pop(name, None)
                 else:
                     new[name] = table
-            if new.get("data", {}).get("source") != self.spec["data"]["source"]:
-                raise SpecError("data.source cannot be changed: a project is about the table that it was opened with")
+            check_inside(new, self.source)
             Spec(**new)
             if new != self.spec:
                 self.steps = [*self.steps[: self.at + 1], HistoryStep(what, new)][-MOST_STEPS:]
@@ -120,6 +149,7 @@ class Project:
             for old in [job.id for job in self.jobs.values() if job.is_over and job.kind == kind]:
                 del self.jobs[old]
             worker = self.desk if at_desk else Worker(self.folder, self.most_memory)
+            worker.memory_of_all = lambda: self.memory
             job = Work(kind, worker, is_own=not at_desk)
             self.jobs[job.id] = job
         return job.start(task, finish, **arguments)
@@ -139,7 +169,7 @@ class Project:
     @property
     def memory(self) -> int:
         """How many bytes of memory its processes have."""
-        return sum(worker.memory for worker in {self.desk, *(job.worker for job in self.jobs.values())})
+        return sum(worker.memory for worker in {self.desk, *(job.worker for job in [*self.jobs.values()])})
 
     @property
     def disk(self) -> int:
@@ -160,6 +190,7 @@ class Projects:
     def __init__(self, folder: Path, most_memory: int) -> None:
         self.folder, self.most_memory = folder, most_memory
         self._open: dict[str, Project] = {}
+        self._opening: set[Worker] = set()
         self._lock = threading.Lock()
 
     def new_folder(self) -> Path:
@@ -170,12 +201,21 @@ class Projects:
         folder.mkdir(mode=0o700)
         return folder
 
-    def add(self, name: str, folder: Path, source: str, looked: dict[str, Any], steps: list[HistoryStep]) -> Project:
-        """Open a project in a folder that holds its table."""
-        project = Project(folder.name, name, folder, source, self.most_memory, looked, steps)
+    def add(self, name: str, desk: Worker, source: str, looked: dict[str, Any], steps: list[HistoryStep]) -> Project:
+        """Open a project with a worker in the folder that holds its table."""
+        project = Project(desk.folder.name, name, desk, source, looked, steps)
         with self._lock:
             self._open[project.id] = project
         return project
+
+    @contextlib.contextmanager
+    def opening(self, desk: Worker) -> Iterator[None]:
+        """While a table is looked at that is no project yet: its worker goes, too, when all is closed."""
+        self._opening.add(desk)
+        try:
+            yield
+        finally:
+            self._opening.discard(desk)
 
     def get(self, name: str) -> Project:
         """Return a project by its name, and remember that it was used last."""
@@ -199,7 +239,9 @@ class Projects:
             shutil.rmtree(folder, ignore_errors=True)
 
     def close_all(self) -> None:
-        """Close every project."""
+        """Close every project, and give up those that are being opened."""
+        for desk in list(self._opening):
+            desk.kill()
         for name in list(self._open):
             self.close(name)
 

@@ -16,8 +16,8 @@ from ringfence.studio.answers import One, as_file, check_attacks
 from ringfence.studio.asked import AskedAttacks, RunAsked
 from ringfence.studio.downloads import downloads, without_formulas
 from ringfence.studio.guard import REPORT_POLICY
-from ringfence.studio.projects import MadeRelease, NotFound, Project
-from ringfence.studio.shelf import plain_name, receive
+from ringfence.studio.projects import MadeRelease, NotFound, Project, plain_name
+from ringfence.studio.shelf import receive
 
 router = APIRouter()
 

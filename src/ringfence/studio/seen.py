@@ -5,13 +5,15 @@ Everything is computed from the census and the plan; of the rows only the first 
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 
+from ringfence.arrays import Longs
 from ringfence.census.census import Census, Quasi
 from ringfence.plans.base import Plan
 from ringfence.plans.items import ItemPlan
@@ -34,6 +36,7 @@ class FirstRows:
 
     columns: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...]
+    _leaves: WeakKeyDictionary[Census, Longs] = field(default_factory=WeakKeyDictionary, repr=False)
 
     @classmethod
     def of(cls, table: pa.Table) -> "FirstRows":
@@ -45,6 +48,19 @@ class FirstRows:
     def as_text(self) -> list[list[str | None]]:
         """Return the cells as people read them; None where a value is missing."""
         return [[as_cell(cell) for cell in row] for row in self.cells]
+
+    def leaves(self, census: Census, spec: Spec) -> Longs:
+        """Return the leaf that each row has in each quasi-identifier, -1 where it has none; read once for a census."""
+        if census not in self._leaves:
+            columns = []
+            for quasi in census.quasi:
+                at = self.columns.index(quasi.name)
+                values = [None if as_cell(row[at]) is None else row[at] for row in self.cells]
+                keys = read_keys(quasi.name, spec, values, [1] * len(values))
+                index = quasi.hierarchy.leaf_index
+                columns.append([index.get(None if key is None else label(key), -1) for key in keys])
+            self._leaves[census] = np.array(columns, np.int64).T
+        return self._leaves[census]
 
 
 def as_cell(value: Any) -> str | None:
@@ -191,17 +207,11 @@ def _is_published(name: str, spec: Spec) -> bool:
 
 def _entries(released: Published, spec: Spec, first: FirstRows) -> list[int | None]:
     """Return the entry that publishes each of the first rows; None where none does."""
-    census = released.census
-    codes = []
-    for quasi in census.quasi:
-        at = first.columns.index(quasi.name)
-        values = [None if as_cell(row[at]) is None else row[at] for row in first.cells]
-        keys = read_keys(quasi.name, spec, values, [1] * len(values))
-        index = quasi.hierarchy.leaf_index
-        codes.append([index.get(None if key is None else label(key), -1) for key in keys])
     found: list[int | None] = []
-    for leaves in zip(*codes, strict=True):
-        places = np.flatnonzero((released.before == np.array(leaves)).all(axis=1))
+    for leaves in first.leaves(released.census, spec):
+        places = np.arange(len(released.before))
+        for column, leaf in zip(released.before.T, leaves, strict=True):
+            places = places[column[places] == leaf]
         found.append(int(places[0]) if len(places) else None)
     return found
 

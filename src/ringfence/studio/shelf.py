@@ -1,16 +1,21 @@
 """How projects come in and go out: tables that are uploaded, samples, and whole projects as one file."""
 
+import asyncio
+import contextlib
 import json
-import re
+import shutil
 import zipfile
 from collections.abc import AsyncIterable
 from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pyarrow as pa
+
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.rows.formats import without_compression
 from ringfence.spec import Spec
-from ringfence.studio.projects import HistoryStep, MadeRelease, Project, Projects
+from ringfence.studio.projects import HistoryStep, MadeRelease, Project, Projects, check_inside, plain_name
 from ringfence.studio.worker import Worker
 
 SAMPLES = {
@@ -23,20 +28,11 @@ CONTENT = "project.json"
 FORMAT = "ringfence project 1"
 MOST_TIMES = 20
 """A project's file may become so many times larger than an upload may be, and no more."""
+CHUNK = 1 << 20
 
 
 class TooLarge(DataError):
     """What was sent is larger than allowed."""
-
-
-def plain_name(name: str) -> str:
-    """Return the name of a file without folders, and without what is special to any system.
-
-    >>> plain_name("../../people 2024.csv"), plain_name("C:\\\\a\\\\b.csv"), plain_name("..")
-    ('people 2024.csv', 'b.csv', 'table')
-    """
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[^\w.\- ]", "_", last).strip(". ")[-100:] or "table"
 
 
 async def receive(stream: AsyncIterable[bytes], path: Path, most: int) -> None:
@@ -51,33 +47,61 @@ async def receive(stream: AsyncIterable[bytes], path: Path, most: int) -> None:
                 file.write(chunk)
         if size == 0:
             raise DataError("the file is empty")
+        await asyncio.to_thread(check_unpacked, path, most)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
+def check_unpacked(path: Path, most: int) -> None:
+    """Refuse a file that is small only because it is packed: unpacked it may be as large as a file that is not.
+
+    What office programs and projects pack, which is many times as long as the table in it, may be `MOST_TIMES` that.
+    """
+    with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as file:
+        if sum(part.file_size for part in file.infolist()) > MOST_TIMES * most:
+            raise TooLarge(_too_large(MOST_TIMES * most))
+    packing = without_compression(path)[1]
+    if packing is None:
+        return
+    size = 0
+    with contextlib.suppress(OSError), pa.CompressedInputStream(pa.OSFile(str(path)), packing) as unpacked:
+        while chunk := unpacked.read(CHUNK):  # what is damaged is told by whoever reads it
+            size += len(chunk)
+            if size > most:
+                raise TooLarge(_too_large(most))
+
+
+def _too_large(most: int) -> str:
+    return f"the file unpacks to more than {most / 1e6:,.0f} MB; `--upload-limit` allows more"
+
+
 def open_table(projects: Projects, folder: Path, source: str) -> Project:
     """Open a project on a table that lies in its folder: look at it, and draft a specification."""
-    looked = _look(projects, folder, "draft", source=source)
+    desk = Worker(folder, projects.most_memory)
+    looked = _look(projects, desk, "draft", source=source)
     spec = looked.pop("spec")
-    return projects.add(source, folder, source, looked, [HistoryStep("drafted from the table", spec)])
+    return projects.add(source, desk, source, looked, [HistoryStep("drafted from the table", spec)])
 
 
 def open_sample(projects: Projects, folder: Path, sample: str) -> Project:
     """Open a project on sample data."""
     if sample not in SAMPLES:
         raise SpecError(f"there is no sample {sample!r}; allowed: {listed(SAMPLES)}")
-    looked = _look(projects, folder, "sample", kind=sample)
+    desk = Worker(folder, projects.most_memory)
+    looked = _look(projects, desk, "sample", kind=sample)
     spec, source = looked.pop("spec"), looked.pop("source")
-    return projects.add(source, folder, source, looked, [HistoryStep("the sample's own specification", spec)])
+    return projects.add(source, desk, source, looked, [HistoryStep("the sample's own specification", spec)])
 
 
-def _look(projects: Projects, folder: Path, task: str, **arguments: Any) -> Any:
-    worker = Worker(folder, projects.most_memory)
+def _look(projects: Projects, desk: Worker, task: str, **arguments: Any) -> Any:
+    """Have a table looked at by the worker that will be its project's; it goes if there is nothing to open."""
     try:
-        return worker.do(task, **arguments)
-    finally:
-        worker.close()
+        with projects.opening(desk):
+            return desk.do(task, **arguments)
+    except BaseException:
+        desk.close()
+        raise
 
 
 def save_project(project: Project, path: Path) -> None:
@@ -109,28 +133,31 @@ def open_project(projects: Projects, folder: Path, path: Path, most: int) -> Pro
     """Open a project from its file. A file that is none, or holds what none would, is refused."""
     try:
         with zipfile.ZipFile(path) as file:
+            if file.getinfo(CONTENT).file_size > most:
+                raise TooLarge("the project is larger than allowed; `--upload-limit` allows more")
             content = json.loads(file.read(CONTENT))
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
-            if sum(part.file_size for part in file.infolist()) > MOST_TIMES * most:
-                raise TooLarge("the project is larger than allowed; `--upload-limit` allows more")
             _unpack(file, folder)
         steps = [HistoryStep(str(step["what"]), step["spec"]) for step in content["steps"]]
-        for step in steps:
-            Spec(**step.spec)
+        source = plain_name(content["source"])
+        for parts in (*(step.spec for step in steps), *(each["spec"] for each in content["releases"])):
+            Spec(**parts)
+            check_inside(parts, source)
         releases = [
             MadeRelease(
                 each["id"], each["name"], folder / "releases" / plain_name(each["folder"]), each["spec"], each["result"]
             )
             for each in content["releases"]
         ]
-        if not (folder / plain_name(content["source"])).is_file() or not 0 <= content["at"] < len(steps):
+        if not (folder / source).is_file() or not 0 <= content["at"] < len(steps):
             raise ValueError("a part of it is missing")
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
         raise DataError(f"this is not a project that Ringfence saved, or a damaged one: {error}") from None
     finally:
         path.unlink(missing_ok=True)
-    project = projects.add(content["name"], folder, plain_name(content["source"]), content["looked"], steps)
+    desk = Worker(folder, projects.most_memory)
+    project = projects.add(content["name"], desk, source, content["looked"], steps)
     project.at = content["at"]
     project.releases = {made.id: made for made in releases}
     return project
@@ -149,4 +176,5 @@ def _unpack(file: zipfile.ZipFile, folder: Path) -> None:
             case _:
                 continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(file.read(part))
+        with file.open(part) as source, target.open("wb") as copy:
+            shutil.copyfileobj(source, copy)

@@ -10,6 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import ringfence as rf
 from ringfence.audit.verdict import Verdict
 from ringfence.draft.draft import Draft
@@ -27,10 +29,11 @@ from ringfence.report.claims import limits, promises
 from ringfence.report.evidence import uniformities
 from ringfence.report.words import kept
 from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.item_columns import item_lists
 from ringfence.rows.sources import ROWS
 from ringfence.samples import write_baskets, write_people, write_visits
 from ringfence.spec import Spec
-from ringfence.studio.forests import Forest, forest
+from ringfence.studio.forests import Forest, forest, occurring_items
 from ringfence.studio.seen import FirstRows, seen, seen_items
 from ringfence.studio.worker import as_told
 from ringfence.values.builders import self_contained
@@ -46,7 +49,7 @@ class Desk:
 
     def __init__(self, folder: Path, tell: Callable[[Any], bool]) -> None:
         self._folder, self._tell = folder, tell
-        self._counts: dict[str, tuple[list[Any], list[int]]] = {}
+        self._counts: dict[tuple[str, str | None, bool], tuple[list[Any], list[int]]] = {}
         self._first: FirstRows | None = None
         self._front: Frontier | None = None
         self._plans: dict[tuple[str, int], GlobalPlan] = {}
@@ -113,16 +116,22 @@ class Desk:
         return self._first
 
     def hierarchy(self, spec: Parts, name: str) -> Forest:
-        """Return the tree of an attribute over the values that occur, and what it does not cover."""
+        """Return the tree of an attribute over the values that occur, or the items, and what it does not cover."""
         stated = self._spec(spec)
-        if name not in self._counts:
+        separator = stated.attributes[name].separator
+        are_baskets = stated.attributes[name].role == "items" and stated.data.basket_id is None
+        asked = (name, separator if are_baskets else None, are_baskets)
+        if asked not in self._counts:
             with DuckDB(stated.data) as engine:
                 rows = engine.open(stated.locate(stated.data.source or ""), stated.data)
                 if name not in rows.columns:
                     raise SpecError(f"the data has no column {name!r}")
                 counted = engine.count(rows, [name])
-            self._counts[name] = counted[name].to_pylist(), [int(n) for n in counted[ROWS].to_pylist()]
-        return forest(name, stated, *self._counts[name])
+            values, counts = counted[name], counted[ROWS].to_numpy().astype(np.int64)
+            if are_baskets:
+                values, counts = occurring_items(item_lists(values, separator, name), counts)
+            self._counts[asked] = values.to_pylist(), counts.tolist()
+        return forest(name, stated, *self._counts[asked])
 
     # Explore
 

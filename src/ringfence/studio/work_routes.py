@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from ringfence.declared import SCHEMES
 from ringfence.errors import SpecError, listed
@@ -56,20 +56,20 @@ def find_front(one: One, asked: FrontAsked) -> dict[str, Any]:
 
 
 @router.get("/projects/{project}/front")
-def front(one: One) -> dict[str, Any]:
+def front(one: One) -> JSONResponse:
     """Return the front that was found, with what was overlaid."""
     if one.front is None:
         raise NotFound("no front has been found yet")
     current = one.front["of"] == one.at
-    return {key: value for key, value in one.front.items() if key not in ("of", "spec")} | {"current": current}
+    return JSONResponse(without(one.front, "of", "spec") | {"current": current})
 
 
 @router.get("/projects/{project}/front/{scheme}/{k}")
-def view(one: One, scheme: str, k: int) -> Any:
+def view(one: One, scheme: str, k: int) -> JSONResponse:
     """Return what the best recoding for a k makes of the table: rows before and after, classes, distributions, risk."""
     if one.front is None:
         raise NotFound("no front has been found yet")
-    return one.desk.do("view", spec=one.front["spec"], scheme=scheme, k=k)
+    return JSONResponse(one.desk.do("view", spec=one.front["spec"], scheme=scheme, k=k))
 
 
 @router.post("/projects/{project}/front/chosen")

@@ -18,7 +18,7 @@ from ringfence import errors
 from ringfence.errors import EngineError, RingfenceError
 from ringfence.events import Event
 
-LOADED = "ringfence.studio.tasks"
+LOADED = "ringfence.studio.warm"
 """What new processes have loaded already."""
 
 LOOK_EVERY = 0.25  # seconds between two looks at the memory of a worker
@@ -56,12 +56,14 @@ class Worker:
     """A process that works in a folder. It is started when something is asked of it, and anew after it was killed."""
 
     def __init__(self, folder: Path, most_memory: int) -> None:
-        self._folder, self._most = folder, most_memory
+        self.folder, self.most_memory = folder, most_memory
         self._busy = threading.Lock()
         self._process: Any = None
         self._link: Connection | None = None
         self._stop: Any = None
         self._killed = False
+        self.memory_of_all: Callable[[], int] = lambda: self.memory
+        """How many bytes all workers of the same project have together."""
 
     def do(self, task: str, told: Told | None = None, **arguments: Any) -> Any:
         """Have a task done and return what came out of it. `told` hears what the worker tells on the way.
@@ -125,7 +127,7 @@ class Worker:
         ours: Connection
         ours, theirs = start.Pipe()
         self._stop = start.Event()
-        self._process = start.Process(target=work, args=(theirs, self._stop, str(self._folder)), daemon=True)
+        self._process = start.Process(target=work, args=(theirs, self._stop, str(self.folder)), daemon=True)
         self._process.start()
         theirs.close()
         self._link = ours
@@ -141,11 +143,11 @@ class Worker:
         self._process = self._link = None
 
     def _check_memory(self) -> None:
-        if self.memory > self._most:
+        if self.memory_of_all() > self.most_memory:
             self._let_go()
             raise OutOfMemory(
-                f"the work took more than the {self._most / 1e9:,.1f} GB of memory that a project may have, and was"
-                " ended; start `ringfence studio` with a larger --memory, or take fewer rows or columns"
+                f"the work took more than the {self.most_memory / 1e9:,.1f} GB of memory that a project may have, and"
+                " was ended; start `ringfence studio` with a larger --memory, or take fewer rows or columns"
             )
 
 
@@ -170,7 +172,7 @@ def work(link: Connection, stop: Any, folder: str) -> None:
                 desk = Desk(Path(folder), tell)
             link.send(("done", getattr(desk, task)(**arguments)))
         except RingfenceError as error:
-            link.send(("failed", (type(error).__name__, str(error))))
+            link.send(("failed", (type(error).__name__, str(error).replace(f"{folder}{os.sep}", ""))))
         except BrokenPipeError:
             return
         except Exception as error:

@@ -127,22 +127,57 @@ def by_labels(hierarchy: Hierarchy, labels: Sequence[Label]) -> Recoding:
     return by_blocks(hierarchy, blocks, lambda leaves: labels[leaves[0]])
 
 
-def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Leaves that are numbers or dates, in their order, and which leaves occur: others may lie within any range."""
+
+    leaves: Ints
+    occurs: npt.NDArray[np.bool_]
+
+    @cached_property
+    def _places(self) -> tuple[Longs, Longs]:
+        """For each leaf its place, -1 if it has none, and how many leaves that occur stand up to there."""
+        places, reached = np.full(len(self.occurs), -1), np.zeros(len(self.occurs), np.int64)
+        places[self.leaves] = np.arange(len(self.leaves))
+        reached[self.leaves] = np.cumsum(self.occurs[self.leaves])
+        return places, reached
+
+    def runs(self, leaves: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the first and the last leaf of each run in a block: between runs, there are others that occur.
+
+        None where not all leaves are on the line.
+        """
+        places, reached = self._places
+        block = np.array(leaves, np.int64)
+        if not len(block) or (places[block] < 0).any():
+            return []
+        block = block[np.argsort(places[block])]
+        others = np.diff(reached[block]) - self.occurs[block[1:]]
+        begins = np.concatenate([[0], np.flatnonzero(others) + 1])
+        ends = np.concatenate([begins[1:] - 1, [len(block) - 1]])
+        return list(zip(block[begins].tolist(), block[ends].tolist(), strict=True))
+
+
+def namer(hierarchy: Hierarchy, *, line: Line | None = None, in_ranges: bool = False) -> Namer:
     """Return how blocks are named: by their node where they are one, as a range, else as a set.
 
-    `numbers` are the leaves that are numbers or dates and occur, in their order: a run of them is a range. A missing
-    value in a set is written as null, and a value of that name in quotes; a range may stand in a set with it.
+    A run of a `line` is a range. What is several runs, since a boundary keeps others between them out, is a set of
+    ranges where values are published `in_ranges`, else one of values. A missing value in a set is written as null, and
+    a value of that name in quotes.
 
     >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
     >>> name = namer(work)
     >>> name([0, 1]), name([1, 2]), name([0, 1, 2])
     ('health', '{doctor, cook}', '*')
     >>> ages = Hierarchy.from_paths([("30", "*"), ("31", "*"), ("40", "*")], missing=True)
-    >>> name = namer(ages, numbers=[0, 1, 2])
-    >>> name([0, 1]), name([0, 1, 3])
-    ('[30, 31]', '{[30, 31], null}')
+    >>> line = Line(np.array([0, 1, 2]), np.array([True] * 4))
+    >>> name = namer(ages, line=line)
+    >>> name([0, 1]), name([0, 1, 3]), name([0, 2])
+    ('[30, 31]', '{[30, 31], null}', '{30, 40}')
+    >>> more = Hierarchy.from_paths([(age, "*") for age in ("30", "31", "40", "50", "51")])
+    >>> namer(more, line=Line(np.arange(5), np.array([True] * 5)), in_ranges=True)([0, 1, 3, 4])
+    '{[30, 31], [50, 51]}'
     """
-    places = {leaf: place for place, leaf in enumerate(numbers)}
 
     def name(leaves: Sequence[int]) -> Label:
         if len(leaves) == 1:
@@ -151,14 +186,18 @@ def namer(hierarchy: Hierarchy, *, numbers: Sequence[int] = ()) -> Namer:
         if hierarchy.stop[node] - hierarchy.first[node] == len(leaves):
             return hierarchy.labels[node]
         present = [leaf for leaf in leaves if hierarchy.labels[leaf] is not None]
-        ends = sorted(present, key=lambda leaf: places.get(leaf, -1))
-        low, high = ends[0], ends[-1]
-        if len(ends) > 1 and low in places and places[high] - places[low] == len(ends) - 1:
-            span = f"[{hierarchy.labels[low]}, {hierarchy.labels[high]}]"
-            return span if len(ends) == len(leaves) else f"{{{span}, null}}"
+        runs = [] if line is None else line.runs(present)
+        if runs and len(present) > 1 and (len(runs) == 1 or in_ranges):
+            words = [_span(hierarchy.labels[low], hierarchy.labels[high]) for low, high in runs]
+            words += ["null"] * (len(present) < len(leaves))
+            return words[0] if len(words) == 1 else f"{{{', '.join(words)}}}"
         return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in leaves) + "}"
 
     return name
+
+
+def _span(low: Label, high: Label) -> str:
+    return f"{low}" if low == high else f"[{low}, {high}]"
 
 
 def _alone(label: Label) -> Label:

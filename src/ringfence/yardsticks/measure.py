@@ -18,7 +18,7 @@ from ringfence.spec import Spec
 from ringfence.spec.tables import Purpose
 from ringfence.yardsticks.linking import LinkedRows, link_rows
 from ringfence.yardsticks.models import Lessons, Score, is_installed
-from ringfence.yardsticks.queries import SIZES, CountQuery, answers, errors, make_queries, naive_answers
+from ringfence.yardsticks.queries import SIZES, Answered, CountQuery, answers, make_queries, naive_answers
 from ringfence.yardsticks.reading import ReadRows, Truth, read_release, read_truth
 from ringfence.yardsticks.tables import Table
 
@@ -32,7 +32,8 @@ Names = tuple[str, ...]
 class Yardsticks:
     """How far off somebody is who has a release, or less; 0 is the original, all of them shares.
 
-    `models` has for every attribute that the purpose wants to be told how well it is.
+    `answers` are those to the queries. `models` has for every attribute that the purpose wants to be told how well it
+    is.
 
     `queries` is the mean relative error of COUNT queries, `by_size` that of queries about many, some and few rows (none
     where there are no such queries). `tables` has for every attribute and every pair of them, and for every table that
@@ -45,6 +46,7 @@ class Yardsticks:
     singles: float
     pairs: float
     counts: float
+    answers: Answered = field(repr=False)
     models: Mapping[str, Score] = field(default_factory=dict)
 
     def off(self, purpose: Purpose) -> float:
@@ -120,7 +122,8 @@ class Ruler:
         return {names: Table(self.truth, names) for names in dict.fromkeys(asked)}
 
     def _judged(self, estimates: Floats, tables: Mapping[Names, float]) -> Yardsticks:
-        off = errors(self.queries, estimates, self.truth.total)
+        answered = Answered(self.truth, self.queries, estimates)
+        off = answered.errors
         sizes = np.array([query.size for query in self.queries])
         by_size = [off[sizes == size] for size in range(len(SIZES))]
         singles, pairs = (
@@ -133,6 +136,7 @@ class Ruler:
             singles=_mean(singles),
             pairs=_mean(pairs),
             counts=_mean([tables[names] for names in self.wanted] if self.wanted else [*singles, *pairs]),
+            answers=answered,
         )
 
     def _of_quasi(self, names: Names) -> bool:
@@ -159,8 +163,8 @@ def _others(engine: Engine, rows: ibis.Table, spec: Spec) -> list[str]:
     named = [name for names in tables for name in names if name not in spec.of_role("quasi")]
     sensitive = [name for name in spec.of_role("sensitive") if name not in named and _is_plain(rows[name])]
     if sensitive:
-        values = engine.fetch(rows.aggregate([rows[name].nunique().name(name) for name in sensitive]))
-        sensitive = [name for name in sensitive if values[name][0].as_py() <= MOST_VALUES]
+        values = engine.variety(rows, sensitive)
+        sensitive = [name for name in sensitive if values[name] <= MOST_VALUES]
     return [*dict.fromkeys([*sensitive, *named])]
 
 

@@ -121,6 +121,20 @@ def naive_answers(truth: Truth, queries: Sequence[CountQuery]) -> Floats:
     return truth.total * np.array(products)
 
 
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Queries about an original, and what somebody answers who has less than that."""
+
+    truth: Truth
+    queries: Sequence[CountQuery]
+    estimates: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """The relative error of each answer."""
+        return errors(self.queries, self.estimates, self.truth.total)
+
+
 def errors(queries: Sequence[CountQuery], estimates: Floats, rows: int) -> Floats:
     """Return the relative error of each answer, with a sanity bound for small ones."""
     actual = np.array([query.actual for query in queries])

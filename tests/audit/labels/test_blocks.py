@@ -535,3 +535,59 @@ def test_a_planted_block_across_a_boundary() -> None:
         "'{Spain, Peru}' (1 row), which is past its boundary; allowed: nothing above 'Europe'"
     )
     assert finding.example["place"] == "{Spain, Peru}"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "good", "past", "damaged"),
+    [
+        (
+            {"hierarchy": {"dates": ["year", "decade"]}, "boundary": ["1960s", "1965"]},
+            [
+                "{[1961-02-03, 1964-12-28], [1966-01-19, 1969-10-28]}",
+                "{1964-12-28, [1966-01-19, 1969-10-28]}",
+                "{[1950-01-01, 1959-12-31], [1970-01-01, 1971-01-01], null}",
+            ],
+            [
+                "[1961-02-03, 1969-10-28]",  # over all of 1965
+                "{[1961-02-03, 1965-01-01], [1966-01-19, 1969-10-28]}",
+                "{[1961-02-03, 1964-12-28], 1965-03-01, [1966-01-19, 1969-10-28]}",
+                "{[1950-01-01, 1961-12-31], [1966-01-19, 1969-10-28]}",
+                "{[1950-01-01, 1971-12-31], [1980-01-19, 1989-10-28]}",  # over all of the sixties
+                "{[1961-02-03, 1964-12-28], [1966-01-19, 1969-10-28], null}",
+            ],
+            [
+                "{[1966-01-19, 1969-10-28], [1961-02-03, 1964-12-28]}",
+                "{[1961-02-03, 1966-12-28], [1966-01-19, 1969-10-28]}",
+                "{[1961-02-03, 1961-02-03], [1966-01-19, 1969-10-28]}",
+                "{[1961-02-03, 1964-12-28],[1966-01-19, 1969-10-28]}",
+                "{[1961-02-03, 1964-12-28], null, [1966-01-19, 1969-10-28]}",
+                "{[1961-02-03, 1964-12-28], x}",
+                '{["1961-02-03", 1964-12-28], [1966-01-19, 1969-10-28]}',
+            ],
+        ),
+        (
+            {"hierarchy": {"intervals": [10, 20]}, "boundary": ["[0, 20)", "[10, 20)"]},
+            ["{[20, 29], [40, 44]}", "{5, [7, 9]}", "{[-5, -1], [20, 44], null}"],
+            ["{[7, 11], [20, 30]}", "{[-5, -1], [3, 5]}", "{[-5, 33], [40, 44]}"],
+            ["{[20, 29], [29, 44]}", "{[20, 29], [40, 44)}", "{[020, 29], [40, 44]}"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("method", [{"scheme": "ordered"}, {"name": "local"}], ids=str)
+def test_ranges_on_both_sides_of_what_a_boundary_keeps_out(
+    method: dict[str, Any], attribute: dict[str, Any], good: list[str], past: list[str], damaged: list[str]
+) -> None:
+    spec = Spec(attributes={"q": {"role": "quasi", **attribute}}, method=method)
+    for label in good:
+        form = grammar("q", spec, [label])
+        assert (form.reads(label), form.passes(label)) == (True, False), label
+        shared = {label, label.split(", ")[0].strip("{[")}
+        assert form.sharing(shared) == (shared if "scheme" in method else set())
+    for label in past:
+        form = grammar("q", spec, [label])
+        assert (form.reads(label), form.passes(label)) == (True, True), label
+    for label in damaged:
+        assert not grammar("q", spec, [label]).reads(label), label
+    free = Spec(attributes={"q": {"role": "quasi", **attribute, "boundary": None}}, method=method)
+    for label in good:
+        assert not grammar("q", free, [label]).reads(label), "no boundary, nothing to leave out"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -65,6 +66,24 @@ def test_the_definition(baskets: list[list[str]], k: int, m: int, most_pairs: in
         worst = frozenset(as_set(finding.example["items"] or "") or ())
         assert worst in hit
         assert found[worst] == min(found[each] for each in hit)
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(["milk", "dairy", "food", "soap", "tea"]), max_size=4), st.integers(1, 4)),
+        max_size=8,
+    ),
+    st.integers(1, 5),
+    st.sampled_from([0, 4, 1 << 21]),
+)
+def test_baskets_that_were_counted_are_as_many_baskets(
+    counted: list[tuple[list[str], int]], k: int, most_pairs: int
+) -> None:
+    every = [basket for basket, times in counted for _ in range(times)]
+    lists, times = pa.array([basket for basket, _ in counted], pa.list_(pa.string())), [each for _, each in counted]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(km_anonymity, "MOST_PAIRS", most_pairs)
+        assert judge_baskets(lists, FOOD, k, 3, counts=np.array(times, np.int64)) == judged(every, k, 3, FOOD)
 
 
 def test_a_short_basket_that_a_check_of_size_m_alone_would_pass() -> None:

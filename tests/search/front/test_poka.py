@@ -258,7 +258,7 @@ def test_a_specification_asks_for_a_careful_search() -> None:
     table = pa.table({"town": ["a", "a", "b", "b", "c", "c"]})
     spec = Spec(
         attributes={"town": {"role": "quasi", "hierarchy": {"tree": {"north": ["a", "b"], "south": ["c"]}}}},
-        method={"suppression": 0},
+        method={"suppression": 0, "metric": "dm"},
         frontier={"algorithm": "poka", "careful": True},
     )
     plain = spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"careful": False})})

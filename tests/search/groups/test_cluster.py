@@ -178,6 +178,7 @@ def test_every_cluster_holds_and_stays_within_its_boundaries(
     assert result.ntil == pytest.approx(float(clusterer.ntil(clusters, len(out))))
     assert result.loss == pytest.approx(result.ntil * census.rows * len(census.quasi))
     assert result.search.bound <= result.ntil
+    assert result.search.certificate == "row"
     if len(out) > 0:
         with pytest.raises(Unsatisfiable, match=f"{len(out)} of {census.rows} rows would have to be suppressed"):
             cluster(census, GroupsAsked(k, least, limit=len(out) - 1), weights=WEIGHTS, ties=ties)

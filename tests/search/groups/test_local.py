@@ -212,13 +212,13 @@ def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, re
     before = annealer.cost
     best = annealer.run(64 * 60, 0.5, Watch())
     check(census, line.groups(best), k, least)
-    places, people = annealer.places, annealer.people
+    places = annealer.places
     for row, (home, slot) in enumerate(zip(places.homes, places.slots, strict=True)):
         assert places.members[home, slot] == row
     assert places.sizes.tolist() == np.bincount(places.homes, minlength=len(places.sizes)).tolist()
     assert sorted(places.spare[: places.free[0]].tolist()) == np.flatnonzero(places.sizes == 0).tolist()
     for g in np.flatnonzero(places.sizes).tolist():
-        inside = people.tuples[places.members[g, : places.sizes[g]]]
+        inside = annealer.tuples[places.members[g, : places.sizes[g]]]
         assert places.losses[g] == pytest.approx(row_loss(space, inside), abs=1e-9)
         for slot in range(len(inside)):
             others = np.delete(inside, slot)

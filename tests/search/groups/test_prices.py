@@ -34,7 +34,7 @@ def annealed(case: Case, k: int, representation: Any) -> tuple[Annealer, Prices,
     homes = line.cut(space, 0.0)
     annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), 0)
     layout = layout_of(census, representation, "use")
-    return annealer, Prices(census, layout, space, annealer.people.tuples, 0.5, k), line, homes
+    return annealer, Prices(census, layout, space, annealer.tuples, 0.5, k), line, homes
 
 
 def by_hand(census: Census, covers: list[list[list[int]]], sizes: list[int], a: int) -> list[float]:
@@ -76,7 +76,7 @@ def test_rows_pay_the_mean_price_of_the_values_under_their_label(
                 price[leaf] = min(MOST * gentle, max(-MOST * gentle, price[leaf] + step))
         paid += [price[covered].mean() for covered in covers[a]]
     for _ in range(rounds):
-        space = prices.risen(annealer.places)
+        space = annealer.with_prices(prices.risen(annealer.places))
     refresh_all(space, annealer.people, annealer.places, annealer._room)
     number = {home: group for group, home in enumerate(dict.fromkeys(sorted(homes.tolist())))}
     for row, home in enumerate(annealer.places.homes.tolist()):
@@ -109,7 +109,7 @@ def test_the_books_are_kept_under_prices() -> None:
         check(case.census, line.groups(best), 3, 1)
         places = annealer.places
         kept, without = places.losses.copy(), places.without.copy()
-        space = prices.paid
+        space = annealer.with_prices(prices.paid)
         refresh_all(space, annealer.people, places, annealer._room)
         live = places.sizes > 0
         assert kept[live] == pytest.approx(places.losses[live], abs=1e-12)

@@ -53,16 +53,24 @@ def releases(census: Census, spec: Spec, k: int, representation: Any, loss: str)
         yield measure_groups(census, spec, groups.sizes, cover_groups(census, groups, representation))[loss]
 
 
-@given(case=cases(max_rows=6), k=st.integers(1, 3), representation=shown_as, loss=st.sampled_from(LOSSES))
-def test_no_release_costs_less(case: Case, k: int, representation: Any, loss: Kept) -> None:
+@given(
+    case=cases(max_rows=6),
+    k=st.integers(1, 3),
+    representation=shown_as,
+    loss=st.sampled_from(LOSSES),
+    easy=st.sampled_from([1, 2, 5]),
+)
+def test_no_release_costs_less(case: Case, k: int, representation: Any, loss: Kept, easy: int) -> None:
     census = case.census
     assume(k <= census.rows)
     costs = list(releases(census, case.spec, k, representation, loss))
     assume(costs)
-    try:
-        bound = row_bound(census, k, representation, loss, Watch())
-    except rf.errors.Unsatisfiable:
-        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounds, "EASY", easy)
+        try:
+            bound = row_bound(census, k, representation, loss, Watch())
+        except rf.errors.Unsatisfiable:
+            return
     assert bound <= min(costs) + 1e-12
 
 
@@ -92,14 +100,32 @@ def test_rows_that_are_not_looked_at_count_nothing(monkeypatch: pytest.MonkeyPat
     attributes = {name: people_spec().attributes[name] for name in names}
     census = Case(table.select([*names]), Spec(attributes=attributes)).census
     whole = row_bound(census, 4, "set", "glm", Watch())
+    monkeypatch.setattr(bounds, "FEW_TRIED", 0)
     monkeypatch.setattr(bounds, "MOST_TRIED", 0)
     nearest = row_bound(census, 4, "set", "glm", Watch())
     monkeypatch.setitem(bounds.WORK, "good", 1)
     monkeypatch.setattr(bounds, "AT_ONCE", 20)
     some = row_bound(census, 4, "set", "glm", Watch())
     assert 0 < some < nearest < whole
+    monkeypatch.setattr(bounds, "USUAL_TUPLES", 0.001)
+    monkeypatch.setattr(bounds, "MOST_TIMES", 1e9)
+    assert row_bound(census, 4, "set", "glm", Watch()) > some  # more tuples, more work
     monkeypatch.setattr(bounds, "MOST_TUPLES", 10)
     assert row_bound(census, 4, "set", "glm", Watch()) == 0
+
+
+def test_what_holds_for_fewer_rows_holds_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = people(400)
+    names = ("age", "sex", "country", "education")
+    attributes = {name: people_spec().attributes[name] for name in names}
+    census = Case(table.select([*names]), Spec(attributes=attributes)).census
+    monkeypatch.setattr(bounds, "FEW_TRIED", 600)
+    monkeypatch.setattr(bounds, "MOST_TRIED", 600)
+    monkeypatch.setattr(bounds, "EASY", 30)
+    alone = row_bound(census, 30, "set", "glm", Watch())
+    monkeypatch.setattr(bounds, "EASY", 5)
+    few, both = row_bound(census, 5, "set", "glm", Watch()), row_bound(census, 30, "set", "glm", Watch())
+    assert both >= max(few, alone)
 
 
 @pytest.mark.parametrize("name", ["local", "hilbert", "mondrian", "ring"])
@@ -115,3 +141,4 @@ def test_releases_say_what_none_can_lose_less_than(name: str) -> None:
     assert search.bound == pytest.approx(7 / 41 / 7)
     assert search.bound <= search.cost
     assert not search.optimal
+    assert search.certificate == "row"

@@ -209,7 +209,8 @@ def test_a_search_that_is_stopped_returns_its_best_and_a_bound_that_holds(shop: 
 @pytest.mark.parametrize(("k", "optimal"), [(4, False), (2, True)])
 def test_a_stopped_search_returns_what_it_has(k: int, optimal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With k = 2, nothing is left to prove: every row is among two, and cannot be among fewer."""
-    spec = Spec(attributes={name: {"role": "quasi", "scheme": "set"} for name in "ab"}, privacy={"k": k}, method={})
+    attributes = {name: {"role": "quasi", "scheme": "set"} for name in "ab"}
+    spec = Spec(attributes=attributes, privacy={"k": k}, method={"metric": "dm"})
     table = {"a": list("xxyyzz"), "b": list("uvuvuv")}
 
     monkeypatch.setattr(Proof, "run", lambda *_: False)

@@ -1,6 +1,7 @@
 """A freer scheme is never worse: for any loss, promise, limit, boundary and weight, proven or not."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from time import process_time
@@ -18,6 +19,7 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto, walks
+from ringfence.search.recode.question import question
 from ringfence.search.recode.rungs import CONTAINED, RUNGS
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import fitted
@@ -148,6 +150,89 @@ def test_no_mix_of_schemes_is_worse_than_a_simpler_one(
         least = cost_of(census, spec, simpler, Watch() if {*simpler} == {"level"} else Hasty(patience))
         if patience == 10**9 or {*simpler} == {"level"}:
             assert no_worse(cost, least), (schemes, simpler)
+
+
+CODES = [f"{chapter}{number}" for chapter in "ABCDEFGH" for number in range(10, 25)]
+
+
+def wards() -> tuple[Spec, Any]:
+    """Codes, ages and wards of 700 people: codes and ages have to change together for a good answer."""
+    rng = np.random.default_rng(3)
+    common = rng.pareto(1.2, len(CODES)) + 0.01
+    table = pa.table(
+        {
+            "code": rng.choice(CODES, 700, p=common / common.sum()),
+            "age": [f"{age:02}" for age in rng.integers(0, 18, 700) * 5],
+            "ward": [f"w{ward}" for ward in rng.integers(0, 9, 700)],
+        }
+    )
+    roles = {
+        "code": {"role": "quasi", "hierarchy": {"mask": "right"}},
+        "age": {"role": "quasi", "hierarchy": {"fanout": 3}},
+        "ward": {"role": "quasi", "hierarchy": {"fanout": 3}},
+    }
+    spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": "glm", "suppression": 0.05})
+    return spec, count_table(table, spec)
+
+
+def kicked_on(_: Any, answers: Any, watch: Watch) -> bool:
+    """Go on without a proof until the time is up."""
+    while not watch.expired():
+        answers.kick(map)
+    return False
+
+
+@pytest.mark.parametrize(("scheme", "below"), [("ordered", 2), ("guided-set", 2), ("set", 4)])
+def test_rungs_walk_on_beside_and_none_is_better(scheme: Scheme, below: int) -> None:
+    """Whenever the time is up: what is found on a rung is an answer."""
+    spec, census = wards()
+    for patience in (300, 1200):
+        rungs: list[walks.Simpler] = []
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(walks, "ThreadPoolExecutor", OneByOne)
+            patched.setattr(auto, "_proven", kicked_on)
+            patched.setattr(walks.Walks, "_whose_turn", noting(walks.Walks._whose_turn, rungs))
+            cost = cost_of(census, spec, [scheme] * len(census.names), Hasty(patience))
+        assert cost is not None
+        for rung in rungs:
+            assert rung._walks.best is not None
+            assert no_worse(cost, rung._walks.best.cost)
+        assert len(rungs) == below or patience < 1200
+
+
+def noting(whose_turn: Any, rungs: list[walks.Simpler]) -> Any:
+    """Also note which rungs there are."""
+
+    def noted(self: walks.Walks) -> Any:
+        rungs.extend(rung for rung in self._simpler if rung not in rungs)
+        return whose_turn(self)
+
+    return noted
+
+
+def test_steps_are_shared_by_what_walks_are_worth() -> None:
+    spec, census = wards()
+    asked = question(census, spec, [Space(quasi, "set") for quasi in census.quasi])
+    own = walks.Walks(asked, Watch())
+    own.settle([])
+    assert own.best is not None
+    arms = []
+    for behind in (0.0, 0.01, 0.04, 0.5):
+        other = walks.Walks(asked, Watch())
+        other.settle([])
+        other.best = replace(own.best, cost=own.best.cost * (1 + behind))
+        arms.append(walks.Simpler(other, lambda _: []))
+    assert [round(arm.share(own.best), 6) for arm in arms] == [1, 1, 0.25, 0]
+    own.beside(arms)
+    taken = [arm.steps for arm in arms]
+    for _ in range(2000):  # walks that find nothing, one step at a time
+        turn = own._whose_turn()
+        (own if turn is None else turn._walks)._walkers[0].steps += 1
+    assert len(own._simpler) == 3
+    gained = [arm.steps - before for arm, before in zip(arms, taken, strict=True)]
+    assert gained[3] == 0
+    assert sum(arm.steps for arm in arms[:3]) <= own.steps + 3
+    assert abs(arms[0].steps - arms[1].steps) <= 1
 
 
 @given(case=scheme_cases(most=(6, 4)), data=st.data())

@@ -2,8 +2,8 @@
 
 The schemes `ordered`, `set`, `guided-ordered` and `guided-set` merge values as no hierarchy has them merged, and their
 labels name what was merged: `{a, b}` these two values, `[20, 34]` all numbers from 20 to 34, and dates alike;
-`{[20, 34], null}` a missing value with them. So do methods that decide on rows, which may publish a value here under
-one label and there under another.
+`{[20, 34], null}` a missing value with them, and `{[20, 34], [60, 64]}` those on both sides of what a boundary keeps
+out. So do methods that decide on rows, which may publish a value here under one label and there under another.
 
 A column of such a scheme is also judged as a whole. The schemes recode globally: every value of the original has one
 label, so every person fits one class. Where the labels alone show a value under two of them, one is not true, or rows
@@ -25,10 +25,11 @@ written to judge a table of other making.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from ringfence.audit.labels.moments import as_moment
-from ringfence.audit.labels.spelling import OR_MISSING, as_set, ends_of, has_missing
+from ringfence.audit.labels.spelling import as_set, ends_in, spans_of
 from ringfence.spec import Spec
 from ringfence.spec.tables import Attribute
 
@@ -116,21 +117,26 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
 
     A text in braces is a set, or a damaged one, unless the specification states it as a label or as a value. A range
     is judged by its ends, and by the marks that begin inside it: the data has what a list of labels marks, so some
-    value of each such mark is in the range, and its ceiling lies within the mark.
+    value of each such mark is in the range, and its ceiling lies within the mark. Where a boundary keeps what lies
+    between out, a set has several ranges, in rising order.
     """
     at = position(attribute)
 
     def is_other(label: str) -> bool:
         return form.reads(label) and not (form.free and label.startswith("{") and label.endswith("}"))
 
-    def ends(label: str) -> tuple[str, str] | None:
-        found = ends_of(label) if attribute.measured and (missing or not has_missing(label)) else None
-        if found is None or not all(map(form.is_value, found)):
+    def spans(label: str) -> list[tuple[str, str]] | None:
+        """Return the ranges of a label, single values among them as ranges from themselves to themselves."""
+        named = spans_of(label) if attribute.measured else None
+        if named is None or (None in named and not missing):
             return None
-        span = f"[{found[0]}, {found[1]}]"
-        if label not in (span, f"{{{span}{OR_MISSING}"):
+        found = [span for span in named if span is not None]
+        if not all(form.is_value(end) for span in found for end in span) or _written(found, None in named) != label:
             return None
-        return found if at(found[0]) < at(found[1]) else None
+        if len(found) > 1 and attribute.boundary is None:
+            return None
+        places = [at(end) for low, high in found for end in dict.fromkeys([low, high])]
+        return found if all(one < another for one, another in pairwise(places)) else None
 
     def items(label: str) -> Values | None:
         found = as_set(label)
@@ -139,24 +145,24 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         return found if all(missing if item is None else form.is_value(item) for item in found) else None
 
     def reads(label: str) -> bool:
-        return is_other(label) or ends(label) is not None or items(label) is not None
+        return is_other(label) or spans(label) is not None or items(label) is not None
 
     def passes(label: str) -> bool:
         if is_other(label):
             return form.passes(label)
-        span = ends(label)
-        if span is None:
+        found = spans(label)
+        if found is None:
             return form.apart(items(label) or ())
-        low, high = map(at, span)
-        inside = [value for value in form.marked if low < at(value) < high]
-        return form.apart([*span, *inside, *([None] if has_missing(label) else [])])
+        inside = [value for value in form.marked for low, high in found if at(low) < at(value) < at(high)]
+        return form.apart([*(ends_in(label) or ()), *inside])
 
     def holds(label: str) -> Sequence[Stretch]:
         if is_other(label):
             return form.holds(label)
-        span = ends(label)
-        if span is not None:
-            return [stretch(*map(at, span), closed=True), *([MISSING] if has_missing(label) else [])]
+        found = spans(label)
+        if found is not None:
+            gap = [MISSING] if None in (ends_in(label) or ()) else []
+            return [*(stretch(*map(at, span), closed=True) for span in found), *gap]
         return [each for item in items(label) or () for each in ([MISSING] if item is None else form.holds(item))]
 
     what = "dates" if attribute.dates else "numbers"
@@ -168,3 +174,9 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         passes=passes,
         holds=holds,
     )
+
+
+def _written(spans: Sequence[tuple[str, str]], gap: bool) -> str:
+    """Return ranges as a label has them, a value that is alone as itself."""
+    words = [low if low == high else f"[{low}, {high}]" for low, high in spans] + ["null"] * gap
+    return words[0] if len(words) == 1 else f"{{{', '.join(words)}}}"

@@ -41,7 +41,7 @@ from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.intervals import Dates, Intervals, LabelSpan, LabelSpans
 from ringfence.audit.labels.moments import as_moment, is_clock, is_moment
 from ringfence.audit.labels.reading import read_interval, read_set, speller
-from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, ends_of, is_number
+from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, ends_in, is_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.spec import Spec
 from ringfence.spec.tables import (
@@ -87,7 +87,7 @@ def _without_hierarchy(attribute: Attribute) -> dict[str, Any]:
 
 
 def _reads_dates(label: str) -> bool:
-    values = ends_of(label) or read_set(label) or (label,)
+    values = ends_in(label) or read_set(label) or (label,)
     return label == ROOT or all(value is None or as_moment(value) is not None for value in values)
 
 

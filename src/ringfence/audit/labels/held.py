@@ -12,7 +12,7 @@ import numpy as np
 from ringfence.arrays import Longs
 from ringfence.audit.labels.moments import as_moment, spelled_moment
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
-from ringfence.audit.labels.spelling import OR_MISSING, as_number, as_range, has_missing, spelled_number
+from ringfence.audit.labels.spelling import as_number, spans_of, spelled_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.spec.tables import Attribute
 
@@ -56,15 +56,9 @@ class Held:
 
     def under(self, label: str) -> list[int]:
         """Return the values that some other label holds by what it says: none if it cannot be read."""
-        if has_missing(label):
-            gap = self.tree.held(None)
-            return [*self.under(label[1 : -len(OR_MISSING)]), *([] if gap is None else gap[0].tolist())]
-        ends = as_range(label) if self.place is as_moment else None
-        if ends is not None:
-            first, last = map(as_moment, ends)
-            if first is None or last is None:
-                return []
-            return self.by_number[bisect_left(self.numbers, first) : bisect_right(self.numbers, last)]
+        spans = spans_of(label)
+        if spans is not None and (self.place is as_moment or label.startswith("{")):
+            return [leaf for span in spans for leaf in self._between(span)]
         meaning = read_label(label)
         if isinstance(meaning, Interval):
             low, high = 0, len(self.numbers)
@@ -77,6 +71,16 @@ class Held:
             held = [self.tree.held(None) if value in (None, "") else self.found(value) for value in meaning.values]
             return [leaf for found in held if found is not None for leaf in found[0].tolist()]
         return [leaf for leaf, text in enumerate(self.texts) if text is not None and meaning.holds(text)]
+
+    def _between(self, span: tuple[str, str] | None) -> list[int]:
+        """Return the values from one to another; the missing value for None."""
+        if span is None:
+            gap = self.tree.held(None)
+            return [] if gap is None else gap[0].tolist()
+        first, last = map(self.place, span)
+        if first is None or last is None:
+            return []
+        return self.by_number[bisect_left(self.numbers, first) : bisect_right(self.numbers, last)]
 
 
 def _written_out(text: str) -> str:

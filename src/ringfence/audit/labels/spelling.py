@@ -9,13 +9,13 @@ from typing import Any
 ROOT = "*"
 """The label that stands for anything."""
 
-OR_MISSING = ", null}"
-"""How a set ends that has a range and a missing value."""
-
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
 _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
+_SPAN = rf"\[(?:{_ITEM}), (?:{_ITEM})\]"
+_SPANS = re.compile(rf"{{(?:{_SPAN}|{_ITEM})(?:, (?:{_SPAN}|{_ITEM}))*}}")
+_NEXT_SPAN = re.compile(rf"(?:^|, )({_SPAN}|{_ITEM})")
 
 
 _CLOCK = re.compile(r"(\d\d:\d\d:\d\d)(?:(\.\d*[1-9])0*|\.0+)?$", re.ASCII)
@@ -95,18 +95,41 @@ def as_range(label: str) -> tuple[str, str] | None:
     return (ends[0], ends[1]) if len(ends) == 2 else None
 
 
-def ends_of(label: str) -> tuple[str, str] | None:
-    """Return the two ends of a range, also of one that stands in a set with a missing value, or None.
+def spans_of(label: str) -> tuple[tuple[str, str] | None, ...] | None:
+    """Return what a range, or a set with ranges in it, names: two ends each, of a value itself, None if it is missing.
 
-    >>> ends_of("[1, 5]"), ends_of("{[1, 5], null}"), ends_of("{1, 5}")
-    (('1', '5'), ('1', '5'), None)
+    None if no range is named.
+
+    >>> spans_of("[1, 5]"), spans_of("{1, 5}")
+    ((('1', '5'),), None)
+    >>> spans_of("{[1, 5], 7, null}")
+    (('1', '5'), ('7', '7'), None)
     """
-    return as_range(label[1 : -len(OR_MISSING)] if has_missing(label) else label)
+    alone = as_range(label)
+    if alone is not None:
+        return (alone,)
+    named = _NEXT_SPAN.findall(label[1:-1]) if _SPANS.fullmatch(label) else []
+    if not any(part.startswith("[") for part in named):
+        return None
+    spans: list[tuple[str, str] | None] = []
+    for part in named:
+        ends, values = as_range(part), as_set(f"{{{part}}}")
+        if ends is None and values is None:
+            return None
+        spans += [ends] if values is None else [None if value is None else (value, value) for value in values]
+    return tuple(spans)
 
 
-def has_missing(label: str) -> bool:
-    """Whether a label is a range in a set with a missing value."""
-    return label.startswith("{[") and label.endswith(f"]{OR_MISSING}")
+def ends_in(label: str) -> tuple[str | None, ...] | None:
+    """Return the different ends of all ranges that a label names, None for a missing value; None if it names none.
+
+    >>> ends_in("{[1, 5], 7, null}"), ends_in("7")
+    (('1', '5', '7', None), None)
+    """
+    spans = spans_of(label)
+    if spans is None:
+        return None
+    return tuple(dict.fromkeys(end for span in spans for end in ((None,) if span is None else span)))
 
 
 def written(value: str) -> str:

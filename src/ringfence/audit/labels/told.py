@@ -7,12 +7,16 @@ What a table beside the release says of a column holds, unless labels say nothin
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from decimal import Decimal
 
 import ibis
 
+from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.moments import as_moment, is_clock, is_moment
 from ringfence.audit.labels.reading import read_interval, read_set
-from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_of, is_number
+from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, is_number
+from ringfence.audit.labels.trees import Tree
 from ringfence.rows.engine import Engine
 from ringfence.rows.measured import clock_columns, date_columns, number_columns
 from ringfence.spec import Spec
@@ -34,11 +38,33 @@ def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence
     spec = spec.with_dates([name for name, texts in labels.items() if _are_dates(texts, on_a_line=on_a_line[name])])
     spec = spec.with_dates([name for name, texts in labels.items() if _kinds(texts, is_clock)[0]], CLOCK)
     asked = spec.perhaps_numbers
-    numbers = [name for table in known for name in number_columns(engine, table, asked)]
-    numbers = [name for name in numbers if all(map(_reads_as_number, labels.get(name, ())))]
+    stated = [name for name in spec.perhaps_in_intervals if _of_intervals(stated_tree(name, spec))]
+    numbers = [name for table in known for name in number_columns(engine, table, [*asked, *stated])]
+    numbers = [name for name in numbers if name in stated or all(map(_reads_as_number, labels.get(name, ())))]
     judged = {name for table in known for name in table.columns}
     numbers += [name for name in asked if name in labels and name not in judged and _are_numbers(labels[name])]
+    numbers += [name for name in stated if name not in judged]
     return spec.with_numbers(numbers)
+
+
+def _of_intervals(tree: Tree | None) -> bool:
+    """Whether a stated tree is over numbers, and all its groups are intervals that hold theirs, and no others between.
+
+    Then its leaves are what a table may hold, and so it alone says that these are numbers.
+    """
+    if tree is None or not all(path[0] is not None and is_number(path[0]) for path in tree.paths):
+        return False
+    line = sorted((Decimal(path[0] or ""), path[1:-1]) for path in tree.paths)
+    groups = {label for _, path in line for label in path}
+    for label in groups:
+        interval = read_interval(label or "")
+        places = [place for place, (_, path) in enumerate(line) if label in path]
+        if interval is None or places[-1] - places[0] >= len(places):
+            return False
+        closed = replace(interval, with_low=True, with_high=True)
+        if not all(closed.holds(str(line[place][0])) for place in places):
+            return False
+    return bool(groups)
 
 
 def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
@@ -60,7 +86,7 @@ def _reads_as_number(label: str | None) -> bool:
     """Whether a label says something about a number: others may have masked digits, whatever these were."""
     if label is None or label == ROOT or read_interval(label) is not None:
         return True
-    return all(value is None or as_number(value) is not None for value in ends_of(label) or read_set(label) or (label,))
+    return all(value is None or as_number(value) is not None for value in ends_in(label) or read_set(label) or (label,))
 
 
 def _kinds(labels: Iterable[str | None], fits: Callable[[str], bool]) -> tuple[int, int]:
@@ -69,7 +95,7 @@ def _kinds(labels: Iterable[str | None], fits: Callable[[str], bool]) -> tuple[i
     for label in labels:
         if label is None or label == ROOT:
             continue
-        ends = ends_of(label)
+        ends = ends_in(label)
         values = ends or as_set(label) or (label,)
         if not all(value is None or fits(value) for value in values):
             return 0, 0

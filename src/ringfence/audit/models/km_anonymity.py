@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Bools, Longs
+from ringfence.audit.counts import total_by
 from ringfence.audit.labels.spelling import written
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.verdict import Finding, some
@@ -42,7 +43,12 @@ class BasketJudgement:
 
 
 def judge_baskets(
-    baskets: pa.Array | pa.ChunkedArray, tree: Tree | None, k: int, m: int, name: str = "items"
+    baskets: pa.Array | pa.ChunkedArray,
+    tree: Tree | None,
+    k: int,
+    m: int,
+    name: str = "items",
+    counts: Longs | None = None,
 ) -> BasketJudgement:
     """Judge the published labels of each basket, a column of lists of text called `name`.
 
@@ -50,7 +56,7 @@ def judge_baskets(
     those that are no node of the hierarchy; `boundary`, those past it; `recoding`, labels that share items, since every
     item has one label; `repeated`, a label twice in one basket, since that tells how many items stand behind it, which
     no combination of labels covers. Where no tree is given, what needs one is not judged. A missing basket counts
-    as an empty one.
+    as an empty one. `counts` says how many baskets there are of each, where equal ones were counted before.
 
     >>> food = Tree.of([("milk", "dairy", "*"), ("cheese", "dairy", "*"), ("bread", "*")])
     >>> baskets = pa.array([["dairy", "bread"], ["dairy", "bread"], ["dairy"], []])
@@ -59,10 +65,10 @@ def judge_baskets(
     >>> print(judge_baskets(baskets, food, k=3, m=2).findings[0].message)
     1 combination of 1 label is found in fewer than k = 3 baskets: {bread} in 2
     """
-    lists, labels, findings = _read(baskets, name)
+    lists, labels, findings = _read(baskets, name, counts)
     if tree is not None:
         findings += _label_findings(lists, labels, tree, name)
-    least, holds = len(lists.starts), m
+    least, holds = lists.total, m
     if least < k:
         message = f"there are {some(least, 'basket')}, fewer than k = {k}; whoever is in one of them is found"
         findings, holds = [*findings, Finding("m", message, least, {})], 0
@@ -73,7 +79,7 @@ def judge_baskets(
             findings, holds = [*findings, _too_rare(found, labels, size, k, name)], size - 1
         if holds < size and least <= 1:
             break  # larger combinations cannot be rarer
-    measured = {"k": least, "m": holds, "baskets": len(lists.starts), "labels": len(labels)}
+    measured = {"k": least, "m": holds, "baskets": lists.total, "labels": len(labels)}
     return BasketJudgement(tuple(findings), measured)
 
 
@@ -81,13 +87,30 @@ def judge_baskets(
 class _LabelLists:
     """Lists of label numbers, rising in each list: one after the other in `items`, each from its start on.
 
-    `baskets` says from which basket each list comes; `labels` is how many labels there are in all.
+    `baskets` says from which basket each list comes, and `counts` how many there are of each basket; `labels` is how
+    many labels there are in all.
     """
 
     items: Longs
     starts: Longs
     baskets: Longs
+    counts: Longs
     labels: int
+
+    @property
+    def total(self) -> int:
+        """How many baskets there are."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def weights(self) -> Longs:
+        """For each place, how many baskets have its list."""
+        weights: Longs = self.counts[self.baskets][self.owners]
+        return weights
+
+    def supports(self) -> Longs:
+        """Return how many baskets each label is found in."""
+        return total_by(self.items, self.weights, self.labels)
 
     @cached_property
     def ends(self) -> Longs:
@@ -115,7 +138,10 @@ class _LabelLists:
             sizes = self.behind[heads]
             starts = np.cumsum(sizes) - sizes
             taken = np.repeat(heads + 1 - starts, sizes) + np.arange(sizes.sum())
-            yield label, _LabelLists(self.items[taken], starts, self.baskets[self.owners[heads]], self.labels)
+            yield (
+                label,
+                _LabelLists(self.items[taken], starts, self.baskets[self.owners[heads]], self.counts, self.labels),
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +175,7 @@ class _Counted:
 def _combinations(lists: _LabelLists, size: int, prefix: tuple[int, ...] = ()) -> Iterator[_Counted]:
     """Count all combinations of so many labels that occur, each in one piece."""
     if size == 1:
-        supports = np.bincount(lists.items, minlength=lists.labels)
+        supports = lists.supports()
         keys, places = np.flatnonzero(supports), np.arange(len(lists.items))
         yield _Counted(prefix, (np.arange(lists.labels),), keys, supports[keys], lists, lists.items, places)
     elif size == 2 and lists.behind.sum() <= MOST_PAIRS:
@@ -170,11 +196,12 @@ def _pairs(lists: _LabelLists, prefix: tuple[int, ...]) -> _Counted:
     right = np.arange(len(left)) + np.repeat(np.arange(1, len(items) + 1) - firsts, lists.behind)
     met = items[left] * len(used) + items[right]
     if len(used) ** 2 <= 4 * len(met):
-        counts = np.bincount(met)
+        counts = total_by(met, lists.weights[left], len(used) ** 2)
         keys = np.flatnonzero(counts)
         supports = counts[keys]
     else:
-        keys, supports = np.unique(met, return_counts=True)
+        keys, which = np.unique(met, return_inverse=True)
+        supports = total_by(which, lists.weights[left], len(keys))
     return _Counted(prefix, (used, used), keys, supports, lists, met, left)
 
 
@@ -190,8 +217,8 @@ class _Survey:
 
 def _survey(lists: _LabelLists, size: int, k: int) -> _Survey:
     """Look at all combinations of so many labels that occur, for those in fewer than k baskets."""
-    least, count = len(lists.starts), 0
-    hit = np.zeros(len(lists.starts), bool)
+    least, count = lists.total, 0
+    hit = np.zeros(len(lists.counts), bool)
     examples: list[tuple[int, tuple[int, ...]]] = []
     for counted in _combinations(lists, size):
         least = min(least, int(counted.supports.min(initial=least)))
@@ -202,7 +229,7 @@ def _survey(lists: _LabelLists, size: int, k: int) -> _Survey:
             rarest = np.argsort(counted.supports, kind="stable")[: min(SHOWN, rare.sum())]
             found = zip(counted.supports[rarest].tolist(), counted.combinations(rarest), strict=True)
             examples = sorted([*examples, *found])[:SHOWN]
-    return _Survey(least, count, int(hit.sum()), examples)
+    return _Survey(least, count, int(lists.counts[hit].sum()), examples)
 
 
 def _too_rare(found: _Survey, labels: Sequence[str | None], size: int, k: int, name: str) -> Finding:
@@ -226,7 +253,9 @@ def _as_set(labels: Sequence[str | None]) -> str:
     return "{" + ", ".join("null" if label is None else written(label) for label in ordered) + "}"
 
 
-def _read(baskets: pa.Array | pa.ChunkedArray, name: str) -> tuple[_LabelLists, list[str | None], list[Finding]]:
+def _read(
+    baskets: pa.Array | pa.ChunkedArray, name: str, counts: Longs | None
+) -> tuple[_LabelLists, list[str | None], list[Finding]]:
     """Read baskets as lists of label numbers, each label once; a label that is repeated in a basket is a finding.
 
     Labels are numbered from the rarest on: so a label that many lists have has little behind it.
@@ -234,31 +263,36 @@ def _read(baskets: pa.Array | pa.ChunkedArray, name: str) -> tuple[_LabelLists, 
     column = baskets.combine_chunks() if isinstance(baskets, pa.ChunkedArray) else baskets
     if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
         raise DataError(f"column {name!r} of the release holds {column.type}; allowed: lists of text")
+    counts = np.ones(len(column), np.int64) if counts is None else counts
     owners = pc.list_parent_indices(column).to_numpy(zero_copy_only=False).astype(np.int64)
     encoded = pc.list_flatten(column).cast(pa.string()).dictionary_encode(null_encoding="encode")
     texts = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     order = sorted(range(len(texts)), key=lambda code: (texts[code] is None, texts[code] or ""))
-    order = [order[place] for place in np.argsort(np.bincount(codes, minlength=len(texts))[order], kind="stable")]
+    order = [order[place] for place in np.argsort(total_by(codes, counts[owners], len(texts))[order], kind="stable")]
     ranks = np.empty(len(texts), np.int64)
     ranks[order] = np.arange(len(texts))
     held, times = np.unique(owners * len(texts) + ranks[codes], return_counts=True)
     holders, items = np.divmod(held, len(texts) or 1)
-    lists = _LabelLists(items, np.searchsorted(holders, np.arange(len(column))), np.arange(len(column)), len(texts))
+    every = np.arange(len(column))
+    lists = _LabelLists(items, np.searchsorted(holders, every), every, counts, len(texts))
     labels = [texts[code] for code in order]
-    return lists, labels, [*_repetitions(holders[times > 1], items[times > 1], labels, name)]
+    return lists, labels, [*_repetitions(holders[times > 1], items[times > 1], labels, counts, name)]
 
 
-def _repetitions(baskets: Longs, items: Longs, labels: Sequence[str | None], name: str) -> Iterator[Finding]:
+def _repetitions(
+    baskets: Longs, items: Longs, labels: Sequence[str | None], counts: Longs, name: str
+) -> Iterator[Finding]:
     if len(items):
-        counts = np.bincount(items, minlength=len(labels))
-        shown = [repr(labels[each]) for each in np.argsort(-counts, kind="stable")[:SHOWN] if counts[each]]
-        rows = len(np.unique(baskets))
+        repeated = total_by(items, counts[baskets], len(labels))
+        commonest = np.argsort(-repeated, kind="stable")[: min(SHOWN, np.count_nonzero(repeated))]
+        shown = [repr(labels[each]) for each in commonest]
+        rows = int(counts[np.unique(baskets)].sum())
         message = (
             f"{some(rows, 'basket')} of {name!r} {'has' if rows == 1 else 'have'} a label more than once, such as"
             f" {listed(shown)}, which tells how many items stand behind it; publish each label once"
         )
-        yield Finding("repeated", message, rows, {name: _as_set([labels[items[0]]])})
+        yield Finding("repeated", message, rows, {name: _as_set([labels[commonest[0]]])})
 
 
 def _label_findings(lists: _LabelLists, labels: Sequence[str | None], tree: Tree, name: str) -> Iterator[Finding]:
@@ -282,11 +316,12 @@ def _about(
     """Report labels that break a rule, the commonest first."""
     if bad:
         broken = np.array([label in bad for label in labels])[lists.items]
-        counts = np.bincount(lists.items, minlength=len(labels))
+        counts = lists.supports()
         worst = sorted(
             (-count, label or "", label) for count, label in zip(counts.tolist(), labels, strict=True) if label in bad
         )
         shown = [f"{label!r} ({some(-count, 'basket')})" for count, _, label in worst[:SHOWN]]
         rest = f" and {len(worst) - SHOWN} more" if len(worst) > SHOWN else ""
         message = f"{name!r} is published as {listed(shown)}{rest}, {wrong}"
-        yield Finding(rule, message, len(np.unique(lists.owners[broken])), {name: _as_set([worst[0][2]])})
+        affected = int(lists.counts[np.unique(lists.owners[broken])].sum())
+        yield Finding(rule, message, affected, {name: _as_set([worst[0][2]])})

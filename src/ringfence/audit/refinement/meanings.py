@@ -16,7 +16,7 @@ from ringfence.audit.counts import Column
 from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.moments import as_moment
-from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_of, has_missing
+from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, spans_of
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.refinement.loose import grid_test, loosened
 from ringfence.spec import Spec
@@ -91,7 +91,7 @@ def _step(labels: Sequence[str], place: Callable[[str], Any]) -> Fraction | None
     """
     if place not in (as_moment, _number):
         return None
-    told = [place(value) for label in labels for value in ends_of(label) or as_set(label) or (label,) if value]
+    told = [place(value) for label in labels for value in ends_in(label) or as_set(label) or (label,) if value]
     finest = max((each.denominator for each in told if each is not None), default=1)
     return Fraction(1, finest)
 
@@ -122,9 +122,9 @@ class _Reader:
                 return self._node(label, tree)
         if label == ROOT:
             return Meaning()
-        ends = None if self.shown == "hierarchy" else ends_of(label)
-        if ends is not None and all(map(self.is_value, ends)):
-            return self._range(ends, (None,) if has_missing(label) else ())
+        spans = None if self.shown == "hierarchy" else spans_of(label)
+        if spans is not None and all(self.is_value(end) for span in spans if span is not None for end in span):
+            return self._range([span for span in spans if span is not None], (None,) * (None in spans))
         values = as_set(label)
         if values is not None and all(value is None or self.is_value(value) for value in values):
             return self._set(values)
@@ -138,13 +138,17 @@ class _Reader:
         ends = [*dict.fromkeys([inside[0], inside[-1]])] if inside else []
         return Meaning((*ends, *([None] if None in values else [])), len(values))
 
-    def _range(self, ends: tuple[str, str], gap: tuple[None, ...]) -> Meaning:
-        low, high = map(self.place, ends)
+    def _range(self, spans: Sequence[tuple[str, str]], gap: tuple[None, ...]) -> Meaning:
+        """Return what a range says, or several between which nothing can lie: the first end and the last are there."""
+        ends = (spans[0][0], spans[-1][1])
+        places = [self.place(end) for span in spans for end in span]
+        held = None
+        if self.step is not None and None not in places:
+            between = zip(places[::2], places[1::2], strict=True)
+            held = sum(int((high - low) / self.step) + 1 for low, high in between)
         if self.on_grid is not None and all(map(self.on_grid, ends)):
-            return Meaning((), None if self.step is None else int((high - low) / self.step) + 1)
-        if self.step is None or low is None or high is None:
-            return Meaning((*ends, *gap))
-        return Meaning((*ends, *gap), int((high - low) / self.step) + 1 + len(gap))
+            return Meaning((), held)
+        return Meaning((*ends, *gap), None if held is None else held + len(gap))
 
     def _node(self, label: str, tree: Tree) -> Meaning:
         held = tree.held(label)

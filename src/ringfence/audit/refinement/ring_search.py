@@ -9,10 +9,10 @@ each pair of slots while they are strung together, and of all windows at once wh
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Flags, Ints, Longs
 from ringfence.audit.refinement.ring_values import APART, MOST_SOLUTIONS, OTHER, Labels, common_tuples, far, solve
+from ringfence.compiling import njit
 
 NOTHING, ONE, SEVERAL, STOPPED = 0, 1, 2, 3
 """What came of a slot: it is in no ring that could be, in one, in several, or the search was stopped."""

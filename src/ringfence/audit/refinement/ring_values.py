@@ -7,9 +7,9 @@ must be among its rows', and each of its rows' values must be allowed by it. Att
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Flags, Ints, Longs
+from ringfence.compiling import njit
 
 APART = 255
 """Of two labels that share no value."""

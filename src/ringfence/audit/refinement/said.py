@@ -12,7 +12,7 @@ from ringfence.audit.counts import Column
 from ringfence.audit.labels.blocks import position
 from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.growing import stated_tree
-from ringfence.audit.labels.spelling import ROOT, as_set, ends_of, has_missing
+from ringfence.audit.labels.spelling import ROOT, as_set, ends_in, spans_of
 from ringfence.spec import Spec
 
 
@@ -48,7 +48,7 @@ def say(column: Column, spec: Spec) -> Sayings:
     def leaves(label: str) -> Sequence[str | None] | None:
         if tree is not None and label not in tree.leaf_of and (held := tree.held(label)) is not None:
             return [tree.paths[leaf][0] for leaf in held[0].tolist()]
-        named = as_set(label) or ends_of(label) or (label,)
+        named = as_set(label) or ends_in(label) or (label,)
         return None if all(value is None or form.is_value(value) for value in named) else ()
 
     return read_sayings(
@@ -71,16 +71,19 @@ def read_sayings(
     """Return what labels say that are values, sets of values, and ranges along a line on which values have a `place`.
 
     Where a "set" is shown, all that a label names is behind it, and a range is short for all values of the data between
-    its ends. Where a "range" is, both its ends are behind it and anything between may be, however it is written. Of a
-    node of a "hierarchy", and of ranges that have no line, nothing is known. `leaves` tells what a node names, nothing
-    if that is not known, and None of labels that are no nodes. A missing value is under the `root`, if there is one in
-    the data: where no label names it, it may be behind the root all the same.
+    its ends. Where a "range" is, both its ends are behind it and anything between may be, however it is written; of
+    several ranges in a set, the first end and the last. Of a node of a "hierarchy", and of ranges that have no line,
+    nothing is known. `leaves` tells what a node names, nothing if that is not known, and None of labels that are no
+    nodes. A missing value is under the `root`, if there is one in the data: where no label names it, it may be behind
+    the root all the same.
 
     >>> said = read_sayings(["[20, 30]", "{20, 40}"], place=int, shown="set")
     >>> said.values
     ('20', '30', '40', None)
     >>> said.said
     (Said(values=(0, 2), low=0, high=2), Said(values=(0, 4), low=0, high=-1))
+    >>> read_sayings(["{[20, 30], [40, 50], null}"], place=int, shown="range").said
+    (Said(values=(0, 6, 8), low=0, high=6),)
     """
     named = [_named(label, leaves) for label in labels]
     known: list[str | None] = [*sorted({value for part in named for value in part if value is not None}, key=place)]
@@ -93,10 +96,11 @@ def read_sayings(
         with_gap = None in part or (gaps and label == root)
         gap = [number[None]] if with_gap else []
         values = sorted({number[value] for value in part if value is not None})
-        spans = label is not None and ends_of(label) is not None and leaves(label) is None
+        spans = () if label is None or leaves(label) is not None else spans_of(label) or ()
+        several = len([span for span in spans if span is not None]) > 1
         if not part or (len(part) > 1 and (shown == "hierarchy" or (shown == "range" and place is None))):
             said.append(anything)
-        elif len(values) > 1 and shown == "range":
+        elif len(values) > 1 and (shown == "range" or several):
             high = number[None] if label == root else values[-1]
             said.append(Said((values[0], values[-1], *gap), values[0], high))
         elif spans:
@@ -115,7 +119,4 @@ def _named(label: str | None, leaves: Callable[[str], Sequence[str | None] | Non
     held = leaves(label)
     if held is not None:
         return held
-    span = ends_of(label)
-    if span is not None:
-        return (*span, None) if has_missing(label) else span
-    return as_set(label) or (label,)
+    return ends_in(label) or as_set(label) or (label,)

@@ -116,7 +116,7 @@ def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, 
     unmatched = published.rows - total_by(graph.left, flow, len(published.rows))
     if unmatched.any():
         return [*findings, _untraceable(linked, graph, unmatched)], measured
-    cells = [*_boundary_cells(linked, graph.part(effective(graph, flow)), spec)] if _bounded(spec) else []
+    cells = [*_boundary_cells(linked, graph.part(effective(graph, flow)), spec)] if has_boundaries(spec) else []
     if cells:
         measured["past_boundary"] = sum(int(least.sum()) for _, least, _ in cells)
         most = sum(int(most.sum()) for _, _, most in cells)
@@ -125,7 +125,8 @@ def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, 
     return findings, measured
 
 
-def _bounded(spec: Spec) -> bool:
+def has_boundaries(spec: Spec) -> bool:
+    """Whether some values may not be published under every label."""
     return any(spec.attributes[name].boundary is not None for name in spec.of_role("quasi"))
 
 
@@ -144,7 +145,7 @@ def _too_many_suppressed(linked: Linked, missing: int, spec: Spec) -> Iterator[F
     boundary, a value is published as `*` only where all values of its attribute are.
     """
     hidden = _masked(linked.published)
-    certain = spec.method.keep_suppressed and not hidden.all() and not _bounded(spec)
+    certain = spec.method.keep_suppressed and not hidden.all() and not has_boundaries(spec)
     masked = int(linked.published.rows[hidden].sum()) if certain else 0
     allowed = math.floor(spec.method.suppression_limit * linked.original.total + 1e-9)
     if missing + masked > allowed:

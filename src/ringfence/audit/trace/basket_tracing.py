@@ -7,29 +7,31 @@ compared with what is there, however often each basket occurs.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-import pyarrow as pa
+import pyarrow.compute as pc
 
+from ringfence.audit.counts import total_by
 from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.spelling import written
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.verdict import Finding, some
 from ringfence.errors import listed
+from ringfence.rows.basket_rows import CountedBaskets
 from ringfence.spec import Spec
 
 SHOWN = 5
 Published = tuple[str, ...]
 
 
-def item_tree(original: pa.ListArray, spec: Spec) -> Tree:
+def item_tree(original: CountedBaskets, spec: Spec) -> Tree:
     """Return the item tree as it is for the items of an original."""
-    encoded = original.values.dictionary_encode()
-    counts = np.bincount(encoded.indices.to_numpy(), minlength=len(encoded.dictionary))
+    encoded = original.lists.values.dictionary_encode()
+    owners = pc.list_parent_indices(original.lists).to_numpy()
+    counts = total_by(encoded.indices.to_numpy(), original.rows[owners], len(encoded.dictionary))
     return tree_over(spec.item_column, spec, encoded.dictionary.to_pylist(), counts.tolist())[0]
 
 
 def trace_baskets(
-    published: pa.ListArray, original: pa.ListArray, tree: Tree, spec: Spec
+    published: CountedBaskets, original: CountedBaskets, tree: Tree, spec: Spec
 ) -> tuple[list[Finding], dict[str, int]]:
     """Return what is wrong with published baskets beside their original, and how many of its baskets are not there.
 
@@ -37,16 +39,19 @@ def trace_baskets(
     """
     name, label_of = spec.item_column, _labels(published, original, tree, spec)
     unlabelled = sorted(item for item, label in label_of.items() if label is None)
-    wanted = Counter(_wanted(original, label_of))
-    there = Counter(tuple(sorted({*basket})) for basket in published.to_pylist())
+    wanted, there = Counter[Published](), Counter[Published]()
+    for basket, rows in original.counted():
+        wanted[_wanted(basket, label_of)] += rows
+    for basket, rows in published.counted():
+        there[tuple(sorted({*basket}))] += rows
     measured = {"original": wanted.total(), "suppressed": max(wanted.total() - there.total(), 0)}
     return [*_findings(wanted, there, unlabelled, name)], measured
 
 
-def _labels(published: pa.ListArray, original: pa.ListArray, tree: Tree, spec: Spec) -> dict[str, str | None]:
+def _labels(published: CountedBaskets, original: CountedBaskets, tree: Tree, spec: Spec) -> dict[str, str | None]:
     """Return the label of each item: of those that are published, the lowest on its way up."""
-    shown = {label for basket in published.to_pylist() for label in basket}
-    items = original.values.unique().to_pylist()
+    shown = {*published.lists.values.unique().to_pylist()}
+    items = original.lists.values.unique().to_pylist()
     _, leaves = tree_over(spec.item_column, spec, items, [1] * len(items), tree)
     return {
         item: next((label for label in tree.paths[leaf] if label in shown), None)
@@ -54,19 +59,20 @@ def _labels(published: pa.ListArray, original: pa.ListArray, tree: Tree, spec: S
     }
 
 
-def trace_pairs(published: pa.ListArray, original: pa.ListArray, spec: Spec) -> Iterator[Finding]:
+def trace_pairs(published: CountedBaskets, original: CountedBaskets, spec: Spec) -> Iterator[Finding]:
     """Find published baskets that are not made of the labels of the items of the basket beside them."""
     label_of = _labels(published, original, item_tree(original, spec), spec)
-    there = (tuple(sorted({*basket})) for basket in published.to_pylist())
-    pairs = zip(there, _wanted(original, label_of), strict=True)
-    wrong = Counter(found for found, wanted in pairs if found != wanted)
+    wrong = Counter[Published]()
+    for (shown, rows), (bought, _) in zip(published.counted(), original.counted(), strict=True):
+        found = tuple(sorted({*shown}))
+        if found != _wanted(bought, label_of):
+            wrong[found] += rows
     yield from _findings(Counter(), wrong, (), spec.item_column) if wrong else ()
 
 
-def _wanted(original: pa.ListArray, label_of: dict[str, str | None]) -> Iterator[Published]:
-    """Yield each basket of the original as it is to be published."""
-    for basket in original.to_pylist():
-        yield tuple(sorted({label for label in map(label_of.__getitem__, basket) if label is not None}))
+def _wanted(basket: Sequence[str], label_of: dict[str, str | None]) -> Published:
+    """Return a basket of the original as it is to be published."""
+    return tuple(sorted({label for label in map(label_of.__getitem__, basket) if label is not None}))
 
 
 def _findings(

@@ -1,13 +1,19 @@
 """Whether a class can have fewer people than are asked for, where counting what fits leaves it open.
 
 Fewer are possible if some people, one too few, could fill the class with their rows while every other published row is
-still somebody's. So of the people who may be in it, all choices of one too few are tried, each by a flow.
+still somebody's. So of the people who may be in it, all choices of one too few are tried, each by a flow. Where one of
+them succeeds, the release and its original do not tell how many there are: had the rows of these people been taken, not
+a cell of the release would differ.
+
+No way is known that would not try many choices in the worst case: the fewest people who have a row in each of some
+combinations are a smallest set cover (Karp: Reducibility among Combinatorial Problems, 1972). So there is a limit.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+from typing import Literal
 
 import numpy as np
 
@@ -34,8 +40,12 @@ class Owned:
         return dict(zip(self.people[place].tolist(), self.rows[place].tolist(), strict=True))
 
 
-def has_enough(graph: Graph, classes: Longs, home: int, owned: Owned, sure: set[int], k: int) -> bool:
-    """Whether a class has rows of k people in every way to trace all rows back; False also where that takes too long.
+Found = Literal["enough", "fewer", "untried"]
+"""Whether every way to trace rows back has k people in a class, one has fewer, or there were too many to try."""
+
+
+def fewest(graph: Graph, classes: Longs, home: int, owned: Owned, sure: set[int], k: int) -> Found:
+    """Say whether a class has rows of k people in every way to trace all rows back.
 
     `graph` has a complete flow, and `sure` are people who are in the class in any case.
     """
@@ -49,14 +59,14 @@ def has_enough(graph: Graph, classes: Longs, home: int, owned: Owned, sure: set[
     free = k - 1 - len(sure)
     choices = comb(len(others), free) if 0 <= free < len(others) else free >= len(others)
     if choices > MOST_CHOICES or choices * len(part.left) > MOST_EDGES:
-        return False
+        return "untried"
     capacity = np.minimum(part.published[part.left], part.original[part.right])
     for chosen in _choices(others, free):
         people, few = sure | chosen, capacity.copy()
         few[inside] = np.minimum(few[inside], [sum(each.get(person, 0) for person in people) for each in whose])
         if int(max_flow(part, supply, part.original, few).sum()) == int(supply.sum()):
-            return False
-    return True
+            return "fewer"
+    return "enough"
 
 
 def _choices(others: list[int], free: int) -> Iterator[set[int]]:

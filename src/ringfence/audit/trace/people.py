@@ -19,7 +19,7 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.audit.counts import Column, Released, read_released, total_by
 from ringfence.audit.trace.against import Linked, complete
-from ringfence.audit.trace.fewest import Owned, has_enough
+from ringfence.audit.trace.fewest import Owned, fewest
 from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import read_sides, runs
 from ringfence.audit.verdict import Finding, some
@@ -39,11 +39,13 @@ class Crowd:
     """How many people each class has: no fewer than `least`, no more than `most`.
 
     Where both are the same, `pairs` are the classes and people, each pair once, that belong together, with their rows.
+    `either` are classes of which a way was found to have fewer than k, although the most are k or more.
     """
 
     least: Longs
     most: Longs
     pairs: tuple[Longs, Longs, Longs] | None = None
+    either: tuple[int, ...] = ()
 
     @property
     def largest_share(self) -> float | None:
@@ -67,15 +69,22 @@ class Crowd:
             yield Finding("k", message, rows, released.labels_of(worst))
 
     def unjudged(self, k: int) -> Iterator[str]:
-        """Say of how many classes it is not known whether they have enough people."""
+        """Say of how many classes it is not known whether they have enough people, and why."""
         open_ = (self.least < k) & (self.most >= k)
-        if open_.any():
-            yield (
-                f"{some(int(open_.sum()), 'class')} may have fewer than k = {k} people: more rows of the original fit"
-                f" than there are, so that at least {self.least[open_].min()} and at most {self.most[open_].max()} are"
-                " behind one of them; whose its rows are is known only where it was made, and a run judges it there"
-                " (private/audit.json)"
-            )
+        found = np.isin(np.arange(len(open_)), self.either)
+        told = "whose rows were taken is known only where the release was made, and the run judged it there"
+        for which, why in (
+            (
+                open_ & found,
+                "other rows could stand in them, and not a cell of the release would differ",
+            ),
+            (open_ & ~found, "more rows of the original fit than there are, in too many ways to try them all"),
+        ):
+            if which.any():
+                yield (
+                    f"{some(int(which.sum()), 'class')} may have fewer than k = {k} people, from"
+                    f" {self.least[which].min()} to {self.most[which].max()}: {why}; {told} (private/audit.json)"
+                )
 
     @property
     def measured(self) -> dict[str, int | float]:
@@ -216,12 +225,16 @@ def possible_crowd(
     taken = (extra[order] > 0) & (before < needed[home[order]])
     least = np.bincount(home[there], minlength=count) + np.bincount(home[order][taken], minlength=count)
     most = np.minimum(np.bincount(home, minlength=count), released.sizes)
+    either = []
     for open_ in np.flatnonzero((least < spec.k) & (most >= spec.k)).tolist():
         certain_there = {*(pairs[there & (home == open_)] % span).tolist()}
-        if has_enough(graph, classes, open_, Owned(nodes, people, owned), certain_there, spec.k):
+        found = fewest(graph, classes, open_, Owned(nodes, people, owned), certain_there, spec.k)
+        if found == "enough":
             least[open_] = spec.k
+        elif found == "fewer":
+            either.append(open_)
     exact = (total_by(home, may, count) == released.sizes).all()
-    return Crowd(least, most, (home, pairs % span, may) if exact else None)
+    return Crowd(least, most, (home, pairs % span, may) if exact else None, tuple(either))
 
 
 def _classes(linked: Linked) -> Longs:

@@ -26,11 +26,11 @@ from ringfence.audit.counts import Column, classes, read_column, read_labels
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.labels.spelling import ROOT
-from ringfence.audit.trace.against import complete
+from ringfence.audit.trace.against import complete, needed
 from ringfence.audit.trace.basket_tracing import trace_pairs
 from ringfence.audit.trace.linkage import cover
 from ringfence.audit.verdict import Finding, some
-from ringfence.rows.basket_rows import as_baskets
+from ringfence.rows.basket_rows import CountedBaskets, as_baskets
 from ringfence.rows.engine import HIGH, LOW, Engine
 from ringfence.rows.sources import BUCKET, COUNT, ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
@@ -102,7 +102,9 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(rows, original, quasi, spec)
     key = token_hex(16)
-    ours, theirs = (engine.tally(table, [*quasi, *spelled], digested, key) for table in (rows, original))
+    judged = [name for name in needed(spec) if name in digested]  # so that the release is counted by this scan, too
+    ours = engine.tally(rows, [*quasi, *spelled, *judged], digested, key)
+    theirs = engine.tally(original, [*quasi, *spelled], digested, key)
     published = [read_labels(ours[name], name, spec) for name in quasi]
     expected = [_recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
     others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
@@ -308,8 +310,9 @@ def _baskets_hold(engine: Engine, marked: ibis.Table, original: ibis.Table, spec
     """
     name = spec.item_column
     beside = _beside(marked, original, [name])
-    fetched = engine.fetch(beside.select(name, RAW + name))
-    published, bought = (as_baskets(fetched[column], spec) for column in (name, RAW + name))
+    counted = engine.count(beside, [name, RAW + name])
+    rows = counted[ROWS].to_numpy().astype(np.int64)
+    published, bought = (CountedBaskets(as_baskets(counted[each], spec), rows) for each in (name, RAW + name))
     yield from trace_pairs(published, bought, spec)
 
 

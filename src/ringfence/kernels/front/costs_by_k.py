@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs
+from ringfence.compiling import njit
 
 SIZES, CELLS, LABELS = 0, 1, 2  # what a loss looks at
 

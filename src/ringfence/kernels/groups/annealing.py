@@ -11,14 +11,19 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs, Words
-from ringfence.kernels.groups.spans import BARE, LEAN, Geometry, loss_with, widen
+from ringfence.compiling import njit
+from ringfence.kernels.groups.spans import BARE, LEAN, Geometry, loss_between, loss_of_sets, loss_with, widen
 
 NOBODY = -1
 RARE = 256
 """One in so many changes makes a group anew, and one dissolves one."""
+
+
+WINDOW, STAY = 512, 1024
+"""So many rows in line are a window, in which so many changes are tried before another one is drawn: what they look at
+is still at hand then. With rows drawn from everywhere, most of the time went to fetching them from far memory."""
 
 
 class GroupNeeds(NamedTuple):
@@ -69,12 +74,13 @@ class Places(NamedTuple):
 
 
 class MoveScratch(NamedTuple):
-    """Room to work in: the span of some members and those behind them, values seen, rows moved and whence or whither,
-    and the state of what is random."""
+    """Room to work in: the span of some members and those behind them, what is lost in each attribute of which the
+    outermost count, values seen, rows moved and whence or whither, and the state of what is random."""
 
     low: Ints
     high: Ints
     covered: Words
+    parts: Floats
     seen: Longs
     stamp: Longs
     moved: Ints
@@ -113,30 +119,42 @@ def refresh(space: Geometry, people: PlacedRows, places: Places, g: int, room: M
     """Put right what is kept of a group: its span, its loss, and what it would lose without each member.
 
     The span without a member is that of the members before it, kept in the group's place for a while, together with
-    that of the members behind it.
+    that of the members behind it. Mostly it is that of all but for an attribute or two: only these are weighed anew.
     """
-    ends, words, tuples = space.ends, space.words, people.tuples
+    ends, words, tuples, parts = space.ends, space.words, people.tuples, room.parts
     members, size = places.members[g], places.sizes[g]
     low, high, covered = places.low[g], places.high[g], places.covered[g]
+    all_low, all_high, all_covered = room.low[0], room.high[0], room.covered[0]
+    places.losses[g] = 0.0
+    if size == 0:
+        return
     _clear(room.low[size], room.high[size], room.covered[size])
-    for m in range(size - 1, 0, -1):
+    for m in range(size - 1, -1, -1):
         t = tuples[members[m]]
         for i in range(len(low)):
             room.low[m, i] = min(ends[t, i], room.low[m + 1, i])
             room.high[m, i] = max(ends[t, i], room.high[m + 1, i])
         for w in range(len(covered)):
             room.covered[m, w] = words[t, w] | room.covered[m + 1, w]
+    of_sets = loss_of_sets(space, all_covered, all_covered)
+    loss = of_sets
+    for i in range(len(low)):
+        parts[i] = loss_between(space, i, all_low[i], all_high[i])
+        loss += parts[i]
+    places.losses[g] = loss
     _clear(low, high, covered)
     for m in range(size):
+        row, saved, fewer = members[m], 0.0, False
         for i in range(len(low)):
-            room.low[0, i] = min(low[i], room.low[m + 1, i])
-            room.high[0, i] = max(high[i], room.high[m + 1, i])
+            first, last = min(low[i], room.low[m + 1, i]), max(high[i], room.high[m + 1, i])
+            if (first != all_low[i] or last != all_high[i]) and size > 1:
+                saved += parts[i] - loss_between(space, i, first, last)
         for w in range(len(covered)):
-            room.covered[0, w] = covered[w] | room.covered[m + 1, w]
-        another = tuples[members[0 if m > 0 or size == 1 else 1]]
-        places.without[members[m]] = loss_with(space, room.low[0], room.high[0], room.covered[0], another)
-        widen(ends, words, low, high, covered, tuples[members[m]])
-    places.losses[g] = loss_with(space, low, high, covered, tuples[members[0]]) if size > 0 else 0.0
+            fewer |= covered[w] | room.covered[m + 1, w] != all_covered[w]
+        if fewer and size > 1:
+            saved += of_sets - loss_of_sets(space, covered, room.covered[m + 1])
+        places.without[row] = loss - saved
+        widen(ends, words, low, high, covered, tuples[row])
 
 
 @njit(**BARE)
@@ -373,18 +391,22 @@ def anneal(
 ) -> None:
     """Try so many changes, the heat falling evenly (by factors) from `hot` to `cold`.
 
-    A row of a group that loses something, and a row near it in another group, say which two groups are changed: one of
-    the two joins the other, or the nearer takes the place of a third, of two drawn the one without which the group
-    loses less.
+    Each row is as likely as any other, since windows begin anywhere and go on from the last row to the first. A row of
+    a group that loses something, and a row near it in another group, the nearer of two drawn, say which two groups are
+    changed: one of the two joins the other, or the nearer takes the place of a third, of two drawn the one without
+    which the group loses less.
     """
     tuples, starts, near, state = people.tuples, people.starts, people.near, room.state
     homes, members, sizes, without = places.homes, places.members, places.sizes, places.without
-    capacity, heat, every = members.shape[1] - 1, hot, 1024
-    factor = (cold / hot) ** (every / max(every, steps)) if hot > 0 else 1.0
+    capacity, heat, begin, window = members.shape[1] - 1, hot, np.int64(0), min(WINDOW, len(tuples))
+    factor = (cold / hot) ** (STAY / max(STAY, steps)) if hot > 0 else 1.0
     for step in range(steps):
-        if step % every == every - 1:
-            heat *= factor
-        row = _draw(state, len(tuples))
+        if step % STAY == 0:
+            heat *= factor if step > 0 else 1.0
+            begin = _draw(state, len(tuples))
+        row = begin + _draw(state, window)
+        if row >= len(tuples):
+            row -= len(tuples)
         a = homes[row]
         if _settled(people, places, asked, a):
             continue
@@ -393,7 +415,7 @@ def anneal(
             _dissolve(space, people, places, asked, a, heat, room)
         if kind == 1:
             _spawn(space, people, places, asked, row, heat, room)
-        t = near[tuples[row], _draw(state, near.shape[1])]
+        t = near[tuples[row], min(_draw(state, near.shape[1]), _draw(state, near.shape[1]))]
         if kind <= 1 or t == NOBODY:
             continue
         other = starts[t] + _draw(state, starts[t + 1] - starts[t])

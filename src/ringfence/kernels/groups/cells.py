@@ -7,9 +7,9 @@ numbers.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs
+from ringfence.compiling import njit
 
 
 class Trees(NamedTuple):

@@ -7,9 +7,9 @@ then clusters are split where that loses less (`splitting`).
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.cells import Cell, ClusterNeeds, Trees, loss_with, lowest_over, new_cell, suffice
 from ringfence.kernels.groups.growth import (
     NEVER,

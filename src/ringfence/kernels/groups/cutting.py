@@ -5,9 +5,9 @@ more than the group, so groups that could be cut into two that have all they nee
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.spans import Geometry, loss_with, new_span, start, widen
 
 NEVER = -1

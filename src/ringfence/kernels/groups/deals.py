@@ -1,9 +1,9 @@
 """Deals: how rows are parted so that rings can be made of rows whose sensitive values all differ."""
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,9 @@
 import heapq
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Longs
+from ringfence.compiling import njit
 
 FIELD = 32
 """Values are queued by falling number of rows left, c, then by their number v: as v - (c << FIELD)."""

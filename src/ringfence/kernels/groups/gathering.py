@@ -1,9 +1,9 @@
 """Gathering: groups take rows from the front of a line, leaving out those that would keep them from what they need."""
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 
 NOBODY = -1
 FARTHEST = 5_000

@@ -7,9 +7,9 @@ paper takes "one of" several, the first combination is taken.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.cells import (
     Cell,
     ClusterNeeds,

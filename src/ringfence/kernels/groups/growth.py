@@ -8,9 +8,9 @@ so what these leaves lose together is a lower bound for every tuple of the run, 
 from typing import NamedTuple, cast
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs, Words
+from ringfence.compiling import njit
 from ringfence.kernels.groups.cells import Cell, ClusterNeeds, Trees, new_cell, see, start_cell, suffice, widen
 
 # Numbers of numpy, since numba would compile a function once more for each literal that it is called with.

@@ -1,8 +1,7 @@
 """Places on a Hilbert curve in any number of dimensions."""
 
-from numba import njit
-
 from ringfence.arrays import Longs
+from ringfence.compiling import njit
 
 
 @njit(cache=True, nogil=True)

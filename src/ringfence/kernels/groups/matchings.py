@@ -10,9 +10,9 @@ An edge is known by its row and its offset: row i carries slot i - offset.
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.secret import WORDS, Stream, below, refill, shuffle
 
 NOBODY = -1

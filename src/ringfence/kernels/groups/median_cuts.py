@@ -4,9 +4,9 @@ Entries are rows that are alike, `weights` of them; those of part p stand betwee
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Flags, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 NONE = -1
 

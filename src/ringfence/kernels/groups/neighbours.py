@@ -1,8 +1,7 @@
 """Neighbours: for each tuple some that are near it, found side by side in several orders."""
 
-from numba import njit
-
 from ringfence.arrays import Floats, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.spans import BARE, Geometry, distance, new_span
 
 NOBODY = -1

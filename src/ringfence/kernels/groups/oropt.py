@@ -4,9 +4,9 @@ Or: Traveling Salesman-Type Combinatorial Problems and Their Relation to the Log
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.spans import BARE, Geometry, Span, distance, new_span
 
 NOBODY = -1

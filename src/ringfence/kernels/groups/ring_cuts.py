@@ -7,9 +7,9 @@ counted around. Rows are given by their tuples, so that equal rows cost nothing 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 
 class Terrain(NamedTuple):

@@ -27,9 +27,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.secret import Stream, below
 
 UNIT = 1024

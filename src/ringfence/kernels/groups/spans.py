@@ -8,9 +8,9 @@ attributes. A span grows by tuples, and never shrinks: to take a tuple out, the 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs, Words
+from ringfence.compiling import njit
 
 BARE: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 """For functions of innermost loops that neither make arrays nor keep any: to count who uses which array, each time one
@@ -125,36 +125,48 @@ def widen(ends: Ints, words: Words, low: Ints, high: Ints, covered: Words, t: in
 
 
 @njit(**LEAN)
-def loss_with(space: Geometry, low: Ints, high: Ints, covered: Words, t: int) -> float:
-    """Return what a row loses that is published as a span and one tuple, which the span may cover already."""
-    ends, words, numbers, bases, limits = space.ends, space.words, space.numbers, space.bases, space.limits
-    masks, holders, begins, costs, parent = space.masks, space.holders, space.begins, space.costs, space.parent
+def loss_between(space: Geometry, i: int, first: int, last: int) -> float:
+    """Return what a row loses on a line or in a tree that is published as two places and all between them."""
+    base, numbers = space.bases[i], space.numbers
+    if i < len(space.limits):
+        width = numbers[base + last] - numbers[base + first]
+        if space.bends[i] > 0:
+            width /= 1 + width * space.bends[i]
+        loss = min(space.limits[i], width)
+        if len(space.tolls) > 0:
+            loss += mean_toll(space.tolls, base + first, base + last)
+        return float(loss)
+    node = first
+    while space.stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
+        node = space.parent[base + node]
+    return float(numbers[base + node])
+
+
+@njit(**LEAN)
+def loss_of_sets(space: Geometry, covered: Words, more: Words) -> float:
+    """Return what a row loses in sets that is published as some bits and some more."""
+    masks, holders, begins, costs = space.masks, space.holders, space.begins, space.costs
     loss = 0.0
-    for i in range(len(low)):
-        base, first, last = bases[i], min(low[i], ends[t, i]), max(high[i], ends[t, i])
-        if i < len(limits):
-            width = numbers[base + last] - numbers[base + first]
-            if space.bends[i] > 0:
-                width /= 1 + width * space.bends[i]
-            loss += min(limits[i], width)
-            if len(space.tolls) > 0:
-                loss += mean_toll(space.tolls, base + first, base + last)
-            continue
-        node = first
-        while space.stop[base + node] <= last:  # ranges are nested, and ancestors begin no later
-            node = parent[base + node]
-        loss += numbers[base + node]
     for s in range(len(begins) - 1):
         held = np.int64(0)
         for f in range(begins[s], begins[s + 1]):
-            held += count_bits((covered[holders[f]] | words[t, holders[f]]) & masks[f])
+            held += count_bits((covered[holders[f]] | more[holders[f]]) & masks[f])
         loss += costs[s, held]
         if len(space.prices) > 0:
             paid = 0.0
             for f in range(begins[s], begins[s + 1]):
-                paid += paid_for(space.prices[holders[f]], (covered[holders[f]] | words[t, holders[f]]) & masks[f])
+                paid += paid_for(space.prices[holders[f]], (covered[holders[f]] | more[holders[f]]) & masks[f])
             loss += paid / held
     return loss
+
+
+@njit(**LEAN)
+def loss_with(space: Geometry, low: Ints, high: Ints, covered: Words, t: int) -> float:
+    """Return what a row loses that is published as a span and one tuple, which the span may cover already."""
+    ends, loss = space.ends, 0.0
+    for i in range(len(low)):
+        loss += loss_between(space, i, min(low[i], ends[t, i]), max(high[i], ends[t, i]))
+    return loss + loss_of_sets(space, covered, space.words[t])
 
 
 @njit(**BARE)

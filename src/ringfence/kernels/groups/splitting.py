@@ -8,9 +8,9 @@ fall into two clusters that hold and lose less together.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.groups.cells import ClusterNeeds, Trees, loss_with, lowest_over, suffice
 from ringfence.kernels.groups.growth import NEVER, NOWHERE, Tuples
 

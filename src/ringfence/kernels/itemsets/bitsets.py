@@ -10,9 +10,9 @@ hundreds of nodes, whose sets are mostly common.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs, Words
+from ringfence.compiling import njit
 from ringfence.kernels.itemsets.rare_sets import HeldItems, TreeArrays
 
 ONE = np.uint64(1)

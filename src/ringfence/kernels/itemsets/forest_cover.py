@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 Numbers = npt.NDArray[Any]  # whole or floating-point
 States = npt.NDArray[np.int8]

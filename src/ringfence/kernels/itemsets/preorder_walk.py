@@ -11,9 +11,9 @@ passes over them, and goes back to the longest prefix that is not.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.itemsets.bitsets import Bits, Prefixes, count_extension, extend, find_rare_bits
 from ringfence.kernels.itemsets.rare_sets import TreeArrays
 

@@ -12,9 +12,9 @@ extensions at once, in an array with a place for every node; so no table of sets
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Ints, Longs
+from ringfence.compiling import njit
 
 
 class HeldItems(NamedTuple):

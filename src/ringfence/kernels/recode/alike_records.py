@@ -6,9 +6,9 @@ order; where two end at the same node they are alike. The tree is a table of ste
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Flags, Ints, Longs
+from ringfence.compiling import njit
 
 EMPTY = -1
 

@@ -7,9 +7,9 @@ found costs no more. Partitions have many sets in common, and what a set costs i
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Longs
+from ringfence.compiling import njit
 
 MOST = 1e300
 """What a suppressed row costs where none may be: too much, but a number, so that no row of it costs nothing."""

@@ -9,9 +9,9 @@ undecided values, and that of a class with an undecided value over all values. C
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs, Words
+from ringfence.compiling import njit
 from ringfence.kernels.recode.keys import find, slots_for, words_in
 
 OPEN = 1

@@ -9,9 +9,9 @@ a certain block, are shortest paths, whatever the blocks are. Only states that c
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 
 class Blocks(NamedTuple):

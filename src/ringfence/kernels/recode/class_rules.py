@@ -8,9 +8,9 @@ from math import log
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Longs
+from ringfence.compiling import njit
 
 DISTINCT, ENTROPY, RECURSIVE, FAR_EQUAL, FAR_ORDERED, FAR_IN_TREE = range(6)
 """The kinds of models beside a number of rows."""

@@ -10,9 +10,9 @@ that goes on to hold once it does, only short runs fail: about k steps for each 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.recode.class_rules import CELLS, Watched, add, clear, counts_for, holds, own_cost
 
 EMPTY = -1

@@ -5,9 +5,9 @@ which also would make threads wait for each other.
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.recode.beams import MOST, good_partition
 from ringfence.kernels.recode.keys import EMPTY, SPARSE, classes_of, places_of
 

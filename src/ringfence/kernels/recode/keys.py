@@ -1,9 +1,9 @@
 """Telling combinations of codes apart, one code for each attribute: by key, or by place where there are few of them."""
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Ints, Longs
+from ringfence.compiling import njit
 
 EMPTY = -1
 SPARSE = 16

@@ -4,9 +4,9 @@ Every block comes with what it costs and how many rows it suppresses. Of equals,
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Longs
+from ringfence.compiling import njit
 
 CLOSE = 1e-12
 NOBODY = -1

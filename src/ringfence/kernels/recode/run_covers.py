@@ -5,9 +5,9 @@ Branches that merge nothing have no runs.
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.compiling import njit
 
 
 @njit(cache=True, nogil=True)

@@ -5,9 +5,9 @@ spent here. So classes are what is worked on side by side: what they have in a b
 whether blocks are runs or sets (`partial_sums`), and only live boxes are looked at."""
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Floats, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.recode.block_graphs import Blocks, fill_partial_sums, partial_sums, parts_among
 
 MOST = 1e300

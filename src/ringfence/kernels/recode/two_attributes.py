@@ -14,9 +14,9 @@ optimization", Mathematical Programming 6, 1974, is the classic on it.
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.recode.block_graphs import BlockGraph, Blocks, cheapest_partition, graph_of, partial_sums
 
 PATIENCE, CALMER, LEAST_PACE = 4, 0.7, 0.02

@@ -1,9 +1,9 @@
 """What blocks lose and suppress, and what that becomes if single values move from one block to another."""
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Floats, Longs
+from ringfence.compiling import njit
 from ringfence.kernels.recode.failing_runs import Room
 
 

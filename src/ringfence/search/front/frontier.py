@@ -108,7 +108,8 @@ def exact_front(census: Census, spec: Spec, watch: Watch) -> Front:
 
     >>> import pyarrow as pa
     >>> from ringfence.census.census import take_census
-    >>> spec = Spec(attributes={"town": {"role": "quasi", "hierarchy": "flat"}}, method={"suppression": 0.5})
+    >>> town = {"role": "quasi", "hierarchy": "flat"}
+    >>> spec = Spec(attributes={"town": town}, method={"metric": "dm", "suppression": 0.5})
     >>> census = take_census(pa.table({"town": ["a", "b", "c"], "rows": [3, 2, 1]}), spec, "rows")
     >>> front = exact_front(census, spec, Watch())
     >>> [(point.k, point.loss, point.suppressed, point.levels) for point in front.points]

@@ -38,7 +38,7 @@ from ringfence.spec import Spec
 from ringfence.values.recoding import Recoding
 
 CELLS_AT_MOST = 256  # more combinations of inner leaves would spread a context over too much memory
-PLACES_AT_MOST = 2**24  # a place is eight bytes, and each combination of a context and a cell has one
+PLACES_AT_MOST = 2**25  # a place is eight bytes, and each combination of a context and a cell has one
 
 
 class NodeCosts:
@@ -102,7 +102,7 @@ class NodeCosts:
 
     def fill(self, watch: Watch) -> bool:
         """Judge every node; return whether there was time for all."""
-        for levels, classes in walk(self.roller, self._outer, values=self._values):
+        for levels, classes in walk(self.roller, self._outer, values=self._values, is_hopeless=self._is_hopeless):
             if watch.expired():
                 return False
             watch.nodes += self._judge(levels, classes) - 1
@@ -115,11 +115,29 @@ class NodeCosts:
         self._judge(levels, roll(self.roller.finest, self.roller.fields(list(enumerate(levels))), self._table))
         return self.number(levels)
 
+    def _is_hopeless(self, classes: Classes, free: Sequence[int]) -> bool:
+        """Whether no node over these classes, with any levels of the `free` attributes, has a release for the least k.
+
+        With all of these and the inner ones at their top, each class is a union of what it is at lower levels: rows in
+        classes smaller than the least k, and so with fewer people than that, stay in such classes below.
+        """
+        if self._terms.limit == self._terms.rows:
+            return False
+        fields = np.concatenate([self.roller.fields([(a, self.heights[a]) for a in free]), self._to_top])
+        return self._loses_too_many(self.roller.roll_sizes(classes, fields, self._table))
+
+    def _loses_too_many(self, classes: Classes) -> bool:
+        weights = classes.weights[: classes.size]
+        return int(weights[weights < self._terms.least].sum()) > self._terms.limit
+
     def _judge(self, levels: Sequence[int], classes: Classes) -> int:
         """Judge the inner nodes over classes with the outer attributes at these levels; return how many it took."""
         size, contexts = classes.size, self._alone
         if self._inner:
-            contexts = self.roller.roll_sizes(classes, self._to_top, self._table).member
+            above = self.roller.roll_sizes(classes, self._to_top, self._table)
+            if self._loses_too_many(above):
+                return 1  # and so does every node below it
+            contexts = above.member
             number_cells(classes.keys, size, self._to_top, self._strides, self._cells)
         loss, spares = 0.0, self._spares[:0]
         if self._savings:
@@ -226,11 +244,18 @@ def refuse_other_losses(spec: Spec) -> None:
         raise SpecError(f"method.metric = {spec.method.metric!r} cannot be shown for every k; allowed: {allowed}")
 
 
-def walk(roller: Roller, order: Sequence[int], *, values: bool) -> Iterator[tuple[list[int], Classes]]:
+def walk(
+    roller: Roller,
+    order: Sequence[int],
+    *,
+    values: bool,
+    is_hopeless: Callable[[Classes, Sequence[int]], bool] | None = None,
+) -> Iterator[tuple[list[int], Classes]]:
     """Yield every node of some attributes, the others at level 0, with its classes; pairs too if asked for.
 
     Attributes are fixed in the given order, and each table is rolled up from one that is a level lower in the attribute
-    fixed last. What is yielded is overwritten by the next.
+    fixed last. What is yielded is overwritten by the next. Where `is_hopeless` says of some classes that no levels of
+    the attributes still to be fixed would help, those nodes are left out.
     """
     heights = roller.census.heights
     levels = [0] * len(heights)
@@ -246,7 +271,9 @@ def walk(roller: Roller, order: Sequence[int], *, values: bool) -> Iterator[tupl
             levels[attribute] = level
             if level > 0:
                 classes = roll(classes, roller.fields([(attribute, level)]), tables[depth][level % 2])
-            yield from fix(depth + 1, classes)
+            free = order[depth + 1 :]
+            if not free or is_hopeless is None or not is_hopeless(classes, free):
+                yield from fix(depth + 1, classes)
         levels[attribute] = 0
 
     yield from fix(0, roller.finest)

@@ -53,7 +53,8 @@ def poka_front(census: Census, spec: Spec, watch: Watch) -> Front:
     >>> import pyarrow as pa
     >>> from ringfence.census.census import take_census
     >>> counties = {"tree": {"north": ["a", "b"], "south": ["c"]}}
-    >>> spec = Spec(attributes={"town": {"role": "quasi", "hierarchy": counties}}, method={"suppression": 0})
+    >>> town = {"role": "quasi", "hierarchy": counties}
+    >>> spec = Spec(attributes={"town": town}, method={"metric": "dm", "suppression": 0})
     >>> careful = spec.model_copy(update={"frontier": spec.frontier.model_copy(update={"careful": True})})
     >>> census = take_census(pa.table({"town": ["a", "b", "c"], "rows": [2, 2, 2]}), spec, "rows")
     >>> [(point.k, point.loss, point.levels) for point in poka_front(census, spec, Watch()).points]

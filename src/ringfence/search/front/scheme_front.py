@@ -83,7 +83,7 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     >>> tree = {"tree": {"x": ["a", "b"], "y": ["c"]}}
     >>> spec = Spec(
     ...     attributes={"town": {"role": "quasi", "hierarchy": tree}},
-    ...     method={"scheme": "set", "suppression": 0},
+    ...     method={"scheme": "set", "metric": "dm", "suppression": 0},
     ...     frontier={"k": [2, 3]},
     ... )
     >>> census = take_census(pa.table({"town": ["a", "b", "c"], "rows": [3, 1, 1]}), spec, "rows")
@@ -101,7 +101,8 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
         asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": k})})
         own = Watch(left, None if watch.listener is None else _telling(watch.listener, k))
         try:
-            decision, state = best_recodings(census, asked, own, state)
+            with own.compiling_apart():
+                decision, state = best_recodings(census, asked, own, state)
         except Unsatisfiable:
             impossible.append(k)
             continue

@@ -137,6 +137,7 @@ def cluster(
             nodes=tried,
             pruned=0,
             seconds=watch.seconds,
+            certificate="row",
         ),
         mam_groups=len(layout.bounds) - 1,
         parts=layout.parts,

@@ -48,10 +48,16 @@ def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
 
 
 def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult | None) -> Decision:
-    """Turn groups into a plan that publishes each attribute in its representation."""
+    """Turn groups into a plan that publishes each attribute in its representation.
+
+    A search may have gone by a loss that differs a little from the one that is measured (`search.groups.distances`):
+    what it reports is what is measured.
+    """
     shown = cover_groups(census, groups, shown_as(census, spec))
     plan = group_plan(census, groups, shown, complete_columns(census, spec), self_contained(spec).dumps())
-    return Decision(plan, result, measure_groups(census, spec, groups.sizes, shown))
+    metrics = measure_groups(census, spec, groups.sizes, shown)
+    found = None if result is None else replace(result, cost=metrics[spec.method.minimized])
+    return Decision(plan, found, metrics)
 
 
 def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Decision:
@@ -68,13 +74,6 @@ def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Dec
     search = decision.search or SearchResult(
         cost=cost, optimal=cost == 0, bound=0.0, nodes=int(decision.metrics["classes"]), pruned=0, seconds=watch.seconds
     )
-    return replace(decision, search=replace(search, bound=max(search.bound, bound)))
-
-
-def measured_decision(census: Census, spec: Spec, groups: Groups, result: SearchResult) -> Decision:
-    """Turn groups into a plan, and let the search report their loss as it is measured.
-
-    It may have gone by one that differs a little (`search.groups.distances`).
-    """
-    decision = groups_decision(census, spec, groups, result)
-    return replace(decision, search=replace(result, cost=decision.metrics[spec.method.minimized]))
+    if bound > search.bound:
+        search = replace(search, bound=bound, certificate="row")
+    return replace(decision, search=search)

@@ -118,7 +118,7 @@ def local(
         if asked.loss == "use":
             hot = max(hot, HOT_WITH_PRICES)
             layout = layout_of(census, asked.representation, asked.loss)
-            prices = Prices(census, layout, space, annealer.people.tuples, annealer.average, wanted.k)
+            prices = Prices(census, layout, space, annealer.tuples, annealer.average, wanted.k)
         homes = annealer.run(steps, hot, watch, prices)
         if prices is None:
             homes = _cut_classes(line, space, homes, asked.representation)
@@ -168,12 +168,26 @@ def with_itself(near: Ints, weights: Longs) -> Ints:
     return moved
 
 
+def _along(line: RowLine, tuples: int) -> tuple[Longs, Ints]:
+    """Return the tuples as they stand in line, those that are not there behind the others, and the place of each."""
+    known, first = np.unique(line.tuples, return_index=True)
+    order = np.concatenate([known[np.argsort(first)], np.setdiff1d(np.arange(tuples), known)])
+    place = np.empty(tuples, np.int32)
+    place[order] = np.arange(tuples)
+    return order, place
+
+
 class Annealer:
-    """Rows in groups that may change: all but those of groups too large to be worth it."""
+    """Rows in groups that may change: all but those of groups too large to be worth it.
+
+    Tuples are numbered along the line here, and `space` has them so: what is near is then near in memory as well, and
+    changes are tried in one window of the line after another (`kernels.groups.annealing`). `tuples` are those of the
+    rows, as the census numbers them.
+    """
 
     def __init__(self, line: RowLine, space: Geometry, homes: Longs, near: Ints, seed: int) -> None:
         asked = line.asked
-        self._line, self._space, self._homes = line, space, homes
+        self._line, self._homes = line, homes
         self._usual = max(asked.k, int(asked.least.max(initial=1)))
         if asked.census.people is not None:  # k people have more rows than k
             self._usual = max(self._usual, int(np.median(np.bincount(homes))))
@@ -182,13 +196,16 @@ class Annealer:
         self._asked = kernels.GroupNeeds(asked.k, asked.least, SIZE_WEIGHT * average / self._usual, priced=False)
         sizes = np.bincount(homes)
         self._rows = np.flatnonzero(sizes[homes] <= capacity)
-        self._rows = self._rows[np.argsort(line.tuples[self._rows], kind="stable")]
-        tuples = line.tuples[self._rows]
+        order, place = _along(line, len(near))
+        self._rows = self._rows[np.argsort(place[line.tuples[self._rows]], kind="stable")]
+        self.tuples = line.tuples[self._rows]
+        self.space = space = space._replace(ends=space.ends[order], words=space.words[order])
+        tuples = place[self.tuples]
         self.people = kernels.PlacedRows(
             tuples,
             line.values[self._rows],
             np.searchsorted(tuples, np.arange(len(near) + 1)).astype(np.int64),
-            near,
+            np.where(near[order] == kernels.NOBODY, kernels.NOBODY, place[near[order]]).astype(np.int32),
         )
         self._room = self._roomy(capacity, seed)
         self.places = self._placed(np.unique(homes[self._rows], return_inverse=True)[1].astype(np.int32), capacity)
@@ -196,11 +213,12 @@ class Annealer:
 
     def _roomy(self, capacity: int, seed: int) -> kernels.MoveScratch:
         """Return room to work in, and a state for what is random."""
-        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        ends, words = self.space.ends.shape[1], self.space.words.shape[1]
         return kernels.MoveScratch(
             low=np.empty((capacity + 2, ends), np.int32),
             high=np.empty((capacity + 2, ends), np.int32),
             covered=np.empty((capacity + 2, words), np.uint64),
+            parts=np.empty(ends),
             seen=np.zeros(int(self._line.asked.first_value[-1]), np.int64),
             stamp=np.zeros(1, np.int64),
             moved=np.empty(capacity + 1, np.int32),
@@ -217,7 +235,7 @@ class Annealer:
         slots[by] = np.arange(len(homes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         members = np.full((most, capacity + 1), kernels.NOBODY, np.int32)
         members[homes, slots] = np.arange(len(homes))
-        ends, words = self._space.ends.shape[1], self._space.words.shape[1]
+        ends, words = self.space.ends.shape[1], self.space.words.shape[1]
         return kernels.Places(
             homes=homes,
             slots=slots,
@@ -247,19 +265,23 @@ class Annealer:
         """What a row loses on average that may change groups."""
         return float(self.places.sizes @ self.places.losses) / max(1, len(self._rows))
 
+    def with_prices(self, paid: Geometry) -> Geometry:
+        """Return the space with the prices of one in which tuples are numbered as in the census."""
+        return self.space._replace(prices=paid.prices, numbers=paid.numbers, tolls=paid.tolls)
+
     def run(self, steps: int, hot: float, watch: Watch, prices: Prices | None = None) -> Longs:
         """Try so many changes; return the group of each row in the best groups seen.
 
         Where values have prices, these change as well, and costs cannot be compared: the last groups are returned.
         """
-        places, rows, asked, space = self.places, self._line.asked.census.rows, self._asked, self._space
+        places, rows, asked, space = self.places, self._line.asked.census.rows, self._asked, self.space
         self.best_cost, best = self.cost, places.homes.copy()
         heats = self.average * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
         for hotter, colder in pairwise(heats.tolist()):
             if not len(self._rows) or watch.expired():
                 break
             if prices is not None:
-                space, asked = prices.risen(places), self._asked._replace(priced=True)
+                space, asked = self.with_prices(prices.risen(places)), self._asked._replace(priced=True)
                 kernels.refresh_all(space, self.people, places, self._room)
             kernels.anneal(space, self.people, places, asked, steps // SLICES, hotter, colder, self._room)
             if prices is not None or self.cost < self.best_cost:

@@ -142,6 +142,7 @@ def mondrian(
     relaxed: bool = False,
     representation: Representation | Sequence[Representation] = "set",
     limit: int = 0,
+    enough: int = 1,
     watch: Watch | None = None,
 ) -> Groups:
     """Return the parts that are left when no cut at a median leaves two halves that satisfy the models.
@@ -163,6 +164,8 @@ def mondrian(
         How parts are published, in all attributes or in each, and so which are wide.
     limit
         How many rows may be suppressed: those that boundaries leave apart from all others, if they fail.
+    enough
+        Parts of so many rows or fewer are not cut any further.
     watch
         Counts the cuts. When its time is up, the parts so far are returned.
 
@@ -199,7 +202,8 @@ def mondrian(
     done = parts.take(np.zeros(len(parts.tried), np.bool_))
     while len(parts.tried):
         chosen = table.choose(parts)
-        over = (chosen == NONE) | watch.expired()
+        small = sum_by(parts.part, parts.rows, len(parts.tried)) <= enough
+        over = (chosen == NONE) | small | watch.expired()
         done = done.beside(parts.take(over))
         parts, chosen = parts.take(~over), chosen[~over]
         if not len(chosen):

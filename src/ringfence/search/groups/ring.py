@@ -50,6 +50,20 @@ class Rings:
         if self.starts[0] != 0 or self.starts[-1] != len(self.order) or (np.diff(self.starts) < self.widths).any():
             raise ValueError("rings have at least as many rows as their slots cover, and each row is in one")
 
+    @classmethod
+    def joined(cls, whole: Combinations, places: Sequence[Longs], parts: Sequence["Rings"]) -> "Rings":
+        """Return the rings of all parts of a census: combination c of part i is `places[i][c]` of the whole."""
+        order = np.concatenate([place[part.order] for part, place in zip(parts, places, strict=True)])
+        sizes = np.concatenate([np.diff(part.starts) for part in parts])
+        return cls(
+            combinations=whole,
+            order=order.astype(np.int32),
+            starts=np.concatenate([[0], np.cumsum(sizes)]),
+            width=min(part.width for part in parts),
+            widths=np.concatenate([part.widths for part in parts]),
+            suppressed=whole.weights - np.bincount(order, minlength=len(whole.weights)),
+        )
+
     @property
     def tuples(self) -> Ints:
         """The tuple at each place."""

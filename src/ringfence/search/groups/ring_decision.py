@@ -12,6 +12,7 @@ from ringfence.search.groups.grouped import groups_decision, shown_as
 from ringfence.search.groups.ring import Rings, cover_slots, ring_plan, rings_by_quasi_identifiers
 from ringfence.search.groups.ring_diversity import ring_width, rings_of_different_values
 from ringfence.search.groups.ring_printed import rings_as_printed
+from ringfence.search.groups.shards import in_shards
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
 from ringfence.spec.tables import Diversity
@@ -20,23 +21,8 @@ from ringfence.values.builders import self_contained
 
 def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
     """Rings of rows, each row under a value that covers just as many rows as are asked for."""
-    method, limit = spec.method, spec.row_limit(census.rows)
-    protected = spec.diversities()
-    if protected:
-        rings = _diverse_rings(census, spec, protected[0], limit)
-    else:
-        rings = rings_by_quasi_identifiers(
-            census,
-            k=spec.k,
-            partition="lexicographic" if method.parted == "lexicographic" else "whole",
-            groups=_groups_under(census, spec, watch),
-            order=method.order,
-            max_ring=method.max_ring,
-            cut=not (method.uncut or (method.homogeneous and method.parted != "whole")),
-            representation=shown_as(census, spec),
-            metric="glm" if method.minimized == "glm" else "gcp",
-            limit=limit,
-        )
+    method = spec.method
+    rings, _ = in_shards(census, spec, watch, _rings)
     if method.homogeneous:
         return groups_decision(census, spec, rings.as_groups(), _unbounded(census, spec, rings.as_groups(), watch))
     slots = cover_slots(census, rings, shown_as(census, spec))
@@ -46,6 +32,26 @@ def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
     written = self_contained(spec).dumps()
     plan = ring_plan(census, rings, slots, complete_columns(census, spec), written, draw=method.draw)
     return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics)
+
+
+def _rings(census: Census, spec: Spec, watch: Watch) -> tuple[Rings, None]:
+    """Return the rings of a census."""
+    method, limit, protected = spec.method, spec.row_limit(census.rows), spec.diversities()
+    if protected:
+        return _diverse_rings(census, spec, protected[0], limit), None
+    rings = rings_by_quasi_identifiers(
+        census,
+        k=spec.k,
+        partition="lexicographic" if method.parted == "lexicographic" else "whole",
+        groups=_groups_under(census, spec, watch),
+        order=method.order,
+        max_ring=method.max_ring,
+        cut=not (method.uncut or (method.homogeneous and method.parted != "whole")),
+        representation=shown_as(census, spec),
+        metric="glm" if method.minimized == "glm" else "gcp",
+        limit=limit,
+    )
+    return rings, None
 
 
 def _groups_under(census: Census, spec: Spec, watch: Watch) -> Groups | None:

@@ -6,27 +6,32 @@ is no less. So the mean of m over all rows is a lower bound, for groups and for 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ringfence.arrays import Floats, Ints
+from ringfence.arrays import Floats, Longs
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation
-from ringfence.kernels.groups.row_bounds import least_losses
+from ringfence.kernels.groups.row_bounds import Sorted, least_losses
 from ringfence.kernels.groups.spans import Geometry
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept, layout_of, space_of
-from ringfence.search.groups.line import Request, line_up, request
-from ringfence.search.groups.orders import gray_order
+from ringfence.search.groups.line import Request, RowLine, line_up, request
+from ringfence.search.groups.orders import gray_order, improved_order, neighbours
 from ringfence.search.progress import Watch
 
-MOST_TRIED = 15_000
-"""How many combinations are tried for a row, over k: each takes longer in larger groups."""
+FEW_TRIED, MOST_TRIED = 1_000, 15_000
+"""How many combinations are tried for a row, first for all, then for those that are left: over k, since each takes
+longer in larger groups."""
 WORK = {"fast": 40_000_000, "good": 200_000_000, "best": 800_000_000}
 """How much work is done at most (`least_losses`), by the effort of the search: some ten seconds for the most. The rows
-that seem to lose most come first; those that are not reached count nothing. Beyond half a million tuples none is looked
-at."""
-MOST_TUPLES = 500_000
+that seem to lose most come first; those that are not reached count nothing."""
+USUAL_TUPLES, MOST_TIMES, MOST_TUPLES = 10_000, 4, 500_000
+"""With more tuples there is more work, in proportion, up to so many times. Beyond half a million none is looked at."""
+EASY = 5
+"""Groups of more rows are tried only after those of so many, of which all combinations can be tried: a group of k rows
+has in it one of fewer with the same row, which loses no more. So what holds for fewer rows holds for k."""
 AT_ONCE = 100
 ROUNDING = 1e-9
 
@@ -56,19 +61,26 @@ def row_bound(
         return 0.0
     wanted = request(census, GroupsAsked(k, (1,) * len(census.sensitive), limit=census.rows))
     space = _without_gaps(census, space_of(census, representation, loss), representation, loss)
-    codes, steps = _steps(census, representation, loss)
-    most = _known(wanted, space)
-    found = np.zeros(len(census.weights))
-    found[wanted.blocks < 0] = 1.0
-    asking = np.flatnonzero((wanted.blocks >= 0) & (census.weights < wanted.k) & (most > 0))
-    asking = asking[np.argsort(-(census.weights * most)[asking], kind="stable")]
-    done, limit = 0, MOST_TRIED // wanted.k
-    for begin in range(0, len(asking), AT_ONCE):
-        if watch.expired() or done > WORK[effort]:
-            break
-        part = asking[begin : begin + AT_ONCE].astype(np.int64)
-        done += least_losses(space, codes, steps, wanted.blocks, census.weights, wanted.k, part, most, limit, found)
-    return float(census.weights @ np.minimum(found, 1.0)) / census.rows * (1 - ROUNDING)
+    order, alike = _sorted(census, representation, loss)
+    near = neighbours(census, space, wanted.blocks)
+    line = line_up(wanted, improved_order(space, gray_order(census), near))
+    blocks, weights = wanted.blocks[order], census.weights[order]
+    there = space._replace(ends=space.ends[order], words=space.words[order])
+    found, done = np.where(blocks < 0, 1.0, 0.0), 0
+    work = WORK[effort] * min(MOST_TIMES, max(1.0, len(order) / USUAL_TUPLES))
+    for rows in (EASY, wanted.k) if wanted.k > EASY else (wanted.k,):
+        most = _known(replace(wanted, k=rows), line, space)[order]
+        for limit in (FEW_TRIED // rows, MOST_TRIED // rows):
+            asking = np.flatnonzero((blocks >= 0) & (weights < rows) & (most > found))
+            asking = asking[np.argsort(most[asking], kind="stable")]
+            tried = np.zeros(len(found))
+            for begin in range(0, len(asking), AT_ONCE):
+                if watch.expired() or done > work:
+                    break
+                part = asking[begin : begin + AT_ONCE].astype(np.int64)
+                done += least_losses(there, alike, blocks, weights, rows, part, most, limit, tried)
+            found = np.maximum(found, tried)
+    return float(weights @ np.minimum(found, 1.0)) / census.rows * (1 - ROUNDING)
 
 
 def _without_gaps(
@@ -80,10 +92,11 @@ def _without_gaps(
     return space._replace(limits=np.where([gaps[a] for a in lines], 0.0, space.limits).reshape(len(lines)))
 
 
-def _steps(
+def _sorted(
     census: Census, representation: Representation | Sequence[Representation], loss: Kept
-) -> tuple[Ints, Floats]:
-    """Return the values of tuples in sets and trees, and what each loses at least with any other."""
+) -> tuple[Longs, Sorted]:
+    """Return the tuples in lexicographic order of their values in sets and trees, those in which a difference costs
+    most first, and these values so."""
     layout, space = layout_of(census, representation, loss), space_of(census, representation, loss)
     attributes = [*layout.sets, *layout.trees]
     steps = np.zeros((len(attributes), max([1, *(census.quasi[a].hierarchy.leaves for a in attributes)])))
@@ -93,13 +106,23 @@ def _steps(
         tree, base = census.quasi[a].hierarchy, int(space.bases[len(layout.lines) + i])
         nodes = space.numbers[base : base + len(tree.parent)]
         steps[len(layout.sets) + i, : tree.leaves] = nodes[tree.parent[: tree.leaves]]
-    return np.ascontiguousarray(census.codes[:, attributes], np.int32), steps
+    codes = census.codes[:, attributes]
+    dearest = np.argsort([-float(steps[i, codes[:, i]].mean()) for i in range(len(attributes))], kind="stable")
+    steps, codes = steps[dearest], np.ascontiguousarray(codes[:, dearest], np.int32)
+    tuples = len(codes)
+    order = np.lexsort(codes.T[::-1]) if attributes else np.arange(tuples)
+    codes = codes[order]
+    skips, differs = np.full(codes.shape, tuples, np.int32), np.zeros(tuples, np.bool_)
+    for a in range(codes.shape[1]):
+        differs[1:] |= codes[1:, a] != codes[:-1, a]
+        begins = np.append(np.flatnonzero(differs), tuples)
+        skips[:, a] = begins[np.searchsorted(begins, np.arange(tuples), side="right")]
+    return order, Sorted(codes, steps, skips)
 
 
-def _known(wanted: Request, space: Geometry) -> Floats:
-    """Return for each tuple what a row of it loses in some group of k rows."""
-    line = line_up(wanted, gray_order(wanted.census))
-    homes = line.cut(space, 0.0)
+def _known(wanted: Request, line: RowLine, space: Geometry) -> Floats:
+    """Return for each tuple what a row of it loses in some group of k rows: where a line is cut."""
+    homes = replace(line, asked=wanted).cut(space, 0.0)
     lost = line.losses(space, homes)
     most = np.ones(len(wanted.census.weights))
     np.minimum.at(most, line.tuples, lost[homes])

@@ -29,7 +29,7 @@ from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.question import Question
-from ringfence.search.recode.rungs import ByLevels, climbed, fitted_to
+from ringfence.search.recode.rungs import SPREADING, ByLevels, climbed, fitted_to
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import Found
 from ringfence.search.recode.walks import Walks
@@ -67,11 +67,10 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
     with ByLevels(asked.census, asked.spec, watch) as levels:
         starts = [list(start)] if start else []
         if isinstance(answers, Walks):
-            found, kept = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
+            found, rungs = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
             starts += found
-            answers.lowest = not found
-            if kept is not None:
-                answers.beside(kept)
+            answers.spreads = len(found) < SPREADING
+            answers.beside(rungs)
             starts += _handed(asked, levels.best(waits=watch.time_limit is None))
         answers.begin(starts, partial(_later, asked, answers, levels))
         proven = answers.proven or _proven(asked, answers, watch)

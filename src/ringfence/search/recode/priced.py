@@ -110,9 +110,7 @@ class Priced:
     def _tools(self) -> tuple[Room, BlockLine]:
         """Return a room and a line of this thread's own."""
         if not hasattr(self._own, "tools"):
-            line = self._line()
-            line.solve_within(0)  # so that it is compiled or loaded with all else
-            self._own.tools = (room_for(len(self._weights)), line)
+            self._own.tools = (room_for(len(self._weights)), self._line())
         tools: tuple[Room, BlockLine] = self._own.tools
         return tools
 

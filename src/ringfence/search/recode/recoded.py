@@ -26,10 +26,20 @@ def decision_for(
     result: SearchResult | None,
     gone: int = 0,
 ) -> Decision:
-    """Turn recodings into a plan: judge its classes once more, and list those that fail.
+    """Turn recodings into a plan, and measure it. `gone` rows are suppressed already, for other reasons."""
+    plan = plan_for(census, spec, models, levels, recodings, gone)
+    return Decision(plan, result, measure(census, spec, recodings, models))
 
-    `gone` rows are suppressed already, for other reasons.
-    """
+
+def plan_for(
+    census: Census,
+    spec: Spec,
+    models: Promise,
+    levels: Sequence[int | None],
+    recodings: Sequence[Recoding],
+    gone: int = 0,
+) -> GlobalPlan:
+    """Turn recodings into a plan: judge its classes once more, and list those that fail."""
     roller = Roller(census, [[recoding] for recoding in recodings])
     classes = roller.roll(roller.finest, roller.fields([(a, 0) for a in range(len(recodings))]), roller.room())
     suppressed = models.judge(classes)
@@ -42,7 +52,7 @@ def decision_for(
     if not models.rest_holds(classes):
         raise Unsatisfiable("at these levels, the classes that remain are not t-close to what is published of them")
     failing = np.flatnonzero(classes.fails[: classes.size])
-    plan = GlobalPlan(
+    return GlobalPlan(
         columns={
             quasi.name: column_plan(level, recoding)
             for quasi, level, recoding in zip(census.quasi, levels, recodings, strict=True)
@@ -53,7 +63,6 @@ def decision_for(
         complete=tuple(complete_columns(census, spec)),
         spec=self_contained(spec).dumps(),
     )
-    return Decision(plan, result, measure(census, spec, recodings, models))
 
 
 def _leaves_of(

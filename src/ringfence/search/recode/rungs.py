@@ -3,9 +3,9 @@
 Whatever is found on a rung is an answer of every scheme above it, and costs no more there. A rung begins where the one
 below it has ended, and takes the very steps that the search of its own scheme takes first. So two searches, one over a
 scheme that contains the other's, do the same until the simpler one stands on its own scheme; from there the freer one
-goes on from the same place, with more to choose from, while the other looks around. Where that gains it little, the
-rung that keeps up is walked on, too, in turns. Where steps are slow, rungs also find good answers sooner: simple
-schemes settle in few steps.
+goes on from the same place, with more to choose from, while the other looks around. So do the rungs, in turns, as long
+as they are not far behind: what the other finds while it looks around, they find as well, only later. Where steps are
+slow, rungs also find good answers sooner: simple schemes settle in few steps.
 
 The lattice of levels is no rung: it is searched beside, for as long as there is time, and mostly proven at once.
 """
@@ -28,7 +28,8 @@ from ringfence.search.recode.starts import Found, best_levels, fitted, leaf_labe
 from ringfence.search.recode.walks import Simpler, Walks
 from ringfence.spec import Spec
 
-RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "ordered", "guided-set")
+LAST: Scheme = "guided-set"
+RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "ordered", LAST)
 """Each comes after all that it contains."""
 
 CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
@@ -42,8 +43,11 @@ CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
 """The schemes beside levels that a scheme contains, where its order suits."""
 
 
+SPREADING = 2
+"""So many rungs spread from the coarsest recoding: mostly the lowest one of trees and the lowest one of runs."""
+
 CLIMBING = 0.25
-"""After such a share of the time no more rungs are taken: what is left is for the scheme that is asked for."""
+"""After such a share of the time only runs are still climbed to: sets are improved as runs are, and begin there."""
 
 FOR_LEVELS = 0.1
 """After such a share of the time the search of levels is left, if others have found better by then."""
@@ -85,29 +89,28 @@ def climbed(
     walks_over: Callable[[Sequence[Space]], Walks],
     levels: ByLevels,
     watch: Watch,
-) -> tuple[list[list[Any]], Simpler | None]:
-    """Take all rungs below some spaces; return what was found, as states of these, and the lowest rung that keeps up.
+) -> tuple[list[list[Any]], list[Simpler]]:
+    """Take all rungs below some spaces; return what was found, as states of these, and the rungs, to go on with.
 
     `walks_over` returns walks over other spaces. Without a time limit, the optimum of levels is waited for, so that
     what is found does not depend on when it is there.
     """
     below: list[tuple[Sequence[Space], Sequence[Longs]]] = []
-    kept: Simpler | None = None
+    rungs: list[Simpler] = []
     for simpler in contained_spaces(spaces):
-        if watch.expired() or watch.spent(CLIMBING):
+        if watch.expired() or (watch.spent(CLIMBING) and any(space.scheme == LAST for space in simpler)):
             break
         starts = [labels for others, labels in below if all(map(contains, simpler, others))]
         found = levels.best(waits=watch.time_limit is None)
         starts += [found.labels] if found is not None else []
         walks = walks_over(simpler)
-        walks.lowest = not below
+        walks.spreads = len(below) < SPREADING
         walks.settle([fitted_to(simpler, labels) for labels in starts])
         if walks.best is not None:
             levels.leave(walks.best.cost)
             below.append((simpler, labels_of_node(simpler, walks.best.node)))
-            if kept is None or not kept.keeps_up(walks.best):
-                kept = Simpler(walks, partial(_as_states, spaces, simpler))
-    return [fitted_to(spaces, labels) for _, labels in below], kept
+            rungs.append(Simpler(walks, partial(_as_states, spaces, simpler)))
+    return [fitted_to(spaces, labels) for _, labels in below], rungs
 
 
 def labels_of_node(spaces: Sequence[Space], node: Node) -> list[Longs]:

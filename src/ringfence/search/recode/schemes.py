@@ -15,14 +15,7 @@ from ringfence.search.recode.lattice import level_spaces, search_levels
 from ringfence.search.recode.question import question
 from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.warming import small_question
 from ringfence.spec import Spec
-
-WARMED: set[str] = set()
-"""Questions of which the kernels are there."""
-
-WARMING = 5000
-"""So many recodings are judged at most to have them: by steps, as compiling takes any time."""
 
 
 def best_recodings(
@@ -32,16 +25,6 @@ def best_recodings(
 
     `start` are states of which something is known to be feasible: where a search improves answers, it begins there.
     """
-    if spec.method.search == "auto" and watch.time_limit is not None:
-        with watch.aside():
-            small, alike = small_question(spec)
-            if alike.dumps() not in WARMED:
-                _best(small, alike, Watch(alike.method.time_limit, most=WARMING), ())
-                WARMED.add(alike.dumps())
-    return _best(census, spec, watch, start)
-
-
-def _best(census: Census, spec: Spec, watch: Watch, start: Sequence[Any]) -> tuple[Decision, tuple[Any, ...]]:
     models, limit = promise(spec, census), spec.row_limit(census.rows)
     schemes = [spec.scheme_of(name) for name in census.names]
     if {*schemes} == {"level"} and spec.method.search == "auto":

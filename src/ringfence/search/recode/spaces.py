@@ -166,8 +166,7 @@ def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[l
     if scheme == "cut":
         return partitions, lambda blocks: _cut(hierarchy, blocks)
     occurring = np.flatnonzero(quasi.rows > 0)
-    numbers = [leaf for leaf in occurring[np.argsort(quasi.ranks[occurring])].tolist() if quasi.keys[leaf] is not None]
-    name = namer(hierarchy, numbers=numbers if quasi.numeric else ())
+    name = namer(hierarchy, line=quasi.line, in_ranges=scheme in ("ordered", "guided-ordered"))
 
     def recode(merged: list[list[int]]) -> Recoding:
         blocks = np.arange(hierarchy.leaves, dtype=np.int32)

@@ -51,11 +51,13 @@ class Spot:
 class Walker:
     """One walk: where it is, and how it goes on.
 
-    `found` is the best place so far that keeps the limit, if it is better than the `bar`.
+    `found` is the best place so far that keeps the limit, if it is better than the `bar`; `steps` are the attributes
+    that it has tried to improve.
     """
 
     def __init__(self, ground: Ground, seed: int, go_on: Callable[[int], bool]) -> None:
-        self.ground, self.draw, self._go_on = ground, Random(seed), go_on
+        self.ground, self.draw, self._more = ground, Random(seed), go_on
+        self.steps = 0
         self.watched = ground.watched
         self.spaces, self.rows, self.limit = ground.spaces, ground.census.rows, ground.terms.limit
         self.attributes = [a for a, space in enumerate(self.spaces) if space.quasi.occurring > 1] or [0]
@@ -76,6 +78,11 @@ class Walker:
         self.found: tuple[float, tuple[Longs, ...], tuple[int, ...]] | None = None
         self.bar = np.inf
         self.price = 1.0
+
+    def _go_on(self, steps: int) -> bool:
+        """Count steps; return whether there is time left."""
+        self.steps += steps
+        return self._more(steps)
 
     # Where it is
 

@@ -56,8 +56,9 @@ STUCK = 60
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
 
-KEEPS_UP = 0.02
-"""Walks over simpler spaces go on as long as they are worse by no more than this."""
+KEEPS_UP, LEFT = 0.02, 0.2
+"""Walks over simpler spaces that are worse by no more than this have their full share of the steps; the share of those
+that are worse falls with the square of that; where they are worse by so much, they are left."""
 
 TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
@@ -91,38 +92,44 @@ class _Start(NamedTuple):
 
 
 class Simpler:
-    """Walks over simpler spaces, beside those over others that contain them; `turn` says whether they are next."""
+    """Walks over simpler spaces, which go on beside those over others that contain them."""
 
     def __init__(self, walks: "Walks", fitted: Callable[[Node], list[Any]]) -> None:
-        self._walks, self._fitted, self.turn = walks, fitted, False
+        self._walks, self._fitted = walks, fitted
+
+    @property
+    def steps(self) -> int:
+        """How many steps they have taken."""
+        return self._walks.steps
+
+    def share(self, best: Answer | None) -> float:
+        """Return what they are worth beside the best of the others, which is worth 1: less, the worse they are."""
+        own = self._walks.best
+        if own is None or best is None:
+            return 0.0
+        behind = own.cost / best.cost - 1 if best.cost > 0 else float(own.cost > 0)
+        return 0.0 if behind > LEFT else min(1.0, (KEEPS_UP / max(behind, KEEPS_UP)) ** 2)
 
     def kicked(self, each: Each, best: Answer | None) -> list[Any] | None:
-        """Take some steps; return what was found, as states of the other spaces, if it is better than the best there.
-
-        It is their turn again if they gained.
-        """
-        before = self._walks.target
+        """Take some steps; return the best as states of the other spaces, if it is better than the best of these."""
         self._walks.kick(each)
-        self.turn, found = self._walks.target < before, self._walks.best
+        found = self._walks.best
         return None if found is None or best is None or found.cost >= best.cost else self._fitted(found.node)
-
-    def keeps_up(self, best: Answer | None) -> bool:
-        """Whether they are about as good as the best of the others: if not, these have what it takes to do better."""
-        own = self._walks.best
-        return own is not None and (best is None or own.cost <= best.cost * (1 + KEEPS_UP))
 
 
 class Walks(Answers):
-    """Answers by walks; `lowest` are those that begin with nothing found below them."""
+    """Answers by walks; whether they spread from the coarsest recoding, or only settle from there, is told by
+    `spreads`."""
 
-    lowest = True
+    spreads = True
 
     def __init__(self, asked: Question, watch: Watch) -> None:
         super().__init__(asked, watch)
         self._settled: list[tuple[Spot, float]] = []
         self._ways: list[_Way] = []
         self._later: Later = nothing_later
-        self._simpler: Simpler | None = None
+        self._simpler: list[Simpler] = []
+        self._waiting: list[Sequence[Any]] = []
         self._at_once = max(1, min(AT_ONCE, IMPROVED // len(self.spaces)))
         self._weights = [space.quasi.occurring**0.5 for space in self.spaces]
 
@@ -141,8 +148,12 @@ class Walks(Answers):
         first = _Start(finest, FROM_FINEST)
         if starts and self.best is not None:
             first = _Start(self._best_states(), FROM_COARSEST)
+        second = _Start(coarsest, FROM_COARSEST, spreads=True)
+        if not self.spreads:
+            second = _Start(list(starts[0]), FROM_COARSEST)
+        self._waiting = [finest, *(() if self.spreads else [coarsest])] if starts else []
         with ThreadPoolExecutor(len(SEEDS)) as threads:
-            self._settled = self._from_each([first, _Start(coarsest, FROM_COARSEST, spreads=self.lowest)], threads.map)
+            self._settled = self._from_each([first, second], threads.map)
             self._set_out()
             if not self.proven:
                 list(threads.map(self._steps, self._ways, repeat(1)))
@@ -159,7 +170,7 @@ class Walks(Answers):
         with ThreadPoolExecutor(len(SEEDS)) as threads:
             more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
             self._later = nothing_later if more else later
-            self._take_in([*(self._both_ends()[1:] if starts else ()), *more], threads.map)
+            self._take_in([*self._waiting, *more], threads.map)
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
             while self.idle < most and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
@@ -214,36 +225,56 @@ class Walks(Answers):
         """Return what tells better places from worse ones."""
         return spot.gone > self.terms.limit, spot.loss
 
-    def beside(self, simpler: "Simpler") -> None:
-        """Let walks over simpler spaces go on, too, as long as they keep up: whose turn it is, is who gained last."""
+    @property
+    def steps(self) -> int:
+        """How many steps both walks have taken."""
+        return sum(walker.steps for walker in self._walkers)
+
+    def beside(self, simpler: "list[Simpler]") -> None:
+        """Let walks over simpler spaces go on, too: at most half of all steps are theirs, by what each is worth."""
         self._simpler = simpler
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
-        """Let both walks take some steps, `each` of them at the same time or not, and judge what they found.
+        """Let both walks take some steps, `each` of them at the same time or not, and judge what they found; or those
+        over simpler spaces, if it is their turn.
 
         A step changes its own walk only, and what was found is taken in order: it does not depend on threads.
         """
         if not self._ways:
             return
+        simpler = self._whose_turn()
+        if simpler is not None:
+            found = simpler.kicked(each, self.best)
+            if found is not None:
+                self.consider(found)
+                self._waiting = [found]
+            return
         more = self._later(False)
         if more:
             self._later = nothing_later
-            self._take_in(more, each)
-        if self._simpler is not None and self._simpler.turn:
-            found = self._simpler.kicked(each, self.best)
-            if found is not None:
-                self._take_in([found], each)
-            if not self._simpler.keeps_up(self.best):
-                self._simpler = None
+        if self._waiting or more:
+            self._take_in([*self._waiting, *more], each)
             return
         list(each(self._steps, self._ways, repeat(self._at_once)))
         gained = self._judge_found()
         self.idle = 0 if gained else self.idle + self._at_once * len(self._ways)
-        if self._simpler is not None:
-            self._simpler.turn = not gained
+
+    def _whose_turn(self) -> Simpler | None:
+        """Return the walks over simpler spaces that have taken the fewest steps for what they are worth; None if these
+        walks have."""
+        shares = [simpler.share(self.best) for simpler in self._simpler]
+        self._simpler = [simpler for simpler, share in zip(self._simpler, shares, strict=True) if share > 0]
+        whole = max(1.0, sum(shares))
+        turns = [
+            (simpler.steps * whole / share, number)
+            for number, (simpler, share) in enumerate(zip(self._simpler, filter(None, shares), strict=True))
+        ]
+        taken, number = min(turns, default=(inf, 0))
+        return self._simpler[number] if taken < self.steps else None
 
     def _take_in(self, starts: Sequence[Sequence[Any]], each: Each) -> None:
         """Settle from some starts, and let one of the walks go on from there if that is better."""
+        self._waiting = []
         ends = sorted(self._from_starts(starts, each), key=lambda end: self._rank(end[0]))
         for way, (spot, price) in zip(self._ways[1:], ends, strict=False):
             if self._rank(spot) < self._rank(way.spot):

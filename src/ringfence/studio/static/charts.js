@@ -2,6 +2,7 @@
 // the release, everywhere. Names of columns and values are values of fields with fixed names, never expressions.
 
 let library = null;
+const ROWS = "rows";
 
 function load() {
   library ??= new Promise((done, failed) => {
@@ -27,16 +28,37 @@ const look = () => ({
   legend: { labelColor: colour("ink"), titleColor: colour("faint"), labelFontSize: 12 },
 });
 
-// Draw into a place; returns the view, to listen to and to signal. `title` is for those who cannot see it.
+const drawings = new WeakMap();
+
+// Draw into a place; returns the view, to listen to and to signal. `title` is for those who cannot see it. A chart that
+// differs from the one there in its rows alone is given the new rows; of several that are asked for at once, the last counts.
 export async function draw(place, spec, title) {
-  await load();
   place.setAttribute("role", "img");
   place.setAttribute("aria-label", title);
-  const found = await window.vegaEmbed(place, { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...spec, config: look() }, {
-    actions: false, ast: true, renderer: "canvas", defaultStyle: false, mode: "vega-lite",
-    tooltip: { disableDefaultStyle: true, theme: "ours" },
-  });
-  return found.view;
+  const drawing = drawings.get(place) ?? {};
+  drawings.set(place, drawing);
+  drawing.wanted = spec;
+  drawing.busy ??= settle(place, drawing).finally(() => { drawing.busy = null; });
+  await drawing.busy;
+  return drawing.view;
+}
+
+async function settle(place, drawing) {
+  await load();
+  while (drawing.wanted) {
+    const wanted = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...drawing.wanted, config: look() };
+    drawing.wanted = null;
+    const shape = JSON.stringify({ ...wanted, data: wanted.data?.name });
+    if (shape === drawing.shape) await drawing.view.data(ROWS, wanted.data.values).runAsync();
+    else {
+      drawing.view?.finalize();
+      const found = await window.vegaEmbed(place, wanted, {
+        actions: false, ast: true, renderer: "canvas", defaultStyle: false, mode: "vega-lite",
+        tooltip: { disableDefaultStyle: true, theme: "ours" },
+      });
+      Object.assign(drawing, { view: found.view, shape });
+    }
+  }
 }
 
 const share = { type: "quantitative", axis: { format: "%", title: null, tickCount: 4 } };
@@ -46,7 +68,7 @@ export function sizesChart(sizes, width) {
   const rows = [];
   for (const [kind, bins] of [["original", sizes.before], ["release", sizes.after]]) for (const bin of bins) rows.push({ size: name(bin), kind, share: bin.share });
   return {
-    width, height: 150, data: { values: rows }, mark: { type: "bar" },
+    width, height: 150, data: { name: ROWS, values: rows }, mark: { type: "bar" },
     encoding: {
       x: { field: "size", type: "ordinal", sort: null, axis: { title: "rows that share a combination", labelAngle: -35 } },
       xOffset: { field: "kind" },
@@ -68,7 +90,7 @@ export function marginalChart(marginal, width) {
   if (marginal.ordered) {
     const every = Math.ceil(marginal.parts.length / 8);
     return {
-      width, height: 190, data: { values: rows },
+      width, height: 190, data: { name: ROWS, values: rows },
       layer: [
         { transform: [{ filter: "datum.kind == 'original'" }], mark: { type: "bar", width: { band: 0.95 } } },
         { transform: [{ filter: "datum.kind == 'release'" }], mark: { type: "line", interpolate: "step", strokeWidth: 2.5 } },
@@ -80,7 +102,7 @@ export function marginalChart(marginal, width) {
     };
   }
   return {
-    width: width - 150, height: { step: 11 }, data: { values: rows }, mark: { type: "bar" },
+    width: width - 150, height: { step: 11 }, data: { name: ROWS, values: rows }, mark: { type: "bar" },
     encoding: {
       y: { field: "value", type: "nominal", sort: null, axis: { title: null, labelLimit: 140, domain: false, ticks: false } }, yOffset: { field: "kind" },
       x: { field: "share", ...share }, color: { field: "kind", type: "nominal", legend: null, scale }, tooltip,

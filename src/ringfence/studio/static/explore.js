@@ -37,7 +37,7 @@ export function exploreStep(place, studio) {
 async function find(studio, progress, shown) {
   shown.replaceChildren();
   views.clear();
-  const job = await studio.attempt(() => post(`${studio.base}/front`, { metric: kept.metric, suppression: kept.suppression }));
+  const job = await studio.attempt(() => post(`${studio.base}/front`, { metric: kept.metric, suppression: kept.suppression, secrets: kept.secrets }));
   if (!job) {
     shown.replaceChildren(h("p", { class: "note" }, "There is no front to show."));
     return;

@@ -1,4 +1,4 @@
-// Step 2: how each quasi-identifier is made coarser. Own trees are kept as paths from a value up to the root.
+// Step 2: how each quasi-identifier, or item, is made coarser. Own trees are kept as paths from a value up to the root.
 import { post, send } from "./api.js";
 import { field, h, number, options, problem, some, waiting } from "./dom.js";
 import { roleChip } from "./table.js";
@@ -31,14 +31,12 @@ async function fill(place, studio, name, attribute) {
   const drawn = studio.drawn;
   let found = null;
   let wrong = null;
-  if (attribute.role !== "items") {
-    try {
-      found = await post(`${studio.base}/hierarchies/${encodeURIComponent(name)}`, null);
-    } catch (error) {
-      wrong = error.message;
-    }
-    if (drawn !== studio.drawn) return;
+  try {
+    found = await post(`${studio.base}/hierarchies/${encodeURIComponent(name)}`, null);
+  } catch (error) {
+    wrong = error.message;
   }
+  if (drawn !== studio.drawn) return;
   const set = (changes, what) => {
     const next = { ...attribute, ...changes };
     for (const key of Object.keys(next)) if (next[key] === undefined) delete next[key];
@@ -46,9 +44,13 @@ async function fill(place, studio, name, attribute) {
   };
   place.replaceChildren(
     h("div", { class: "beside" },
-      h("div", {}, chooser(studio, name, attribute, found, set), wrong ? problem(wrong) : "", found ? uncovered(found, set) : "", found ? ruler(found, attribute, set) : ""),
-      found ? h("div", {}, tree(found, attribute, set)) : attribute.role === "items" ? h("p", { class: "note" }, "Items are grouped level by level. A release shows each item, or the group that it is in.") : ""));
+      h("div", {}, chooser(studio, name, attribute, found, set), wrong ? problem(wrong) : "", found ? uncovered(found, attribute, set) : "", found ? ruler(found, attribute, set) : ""),
+      found ? h("div", {}, tree(found, attribute, set)) : ""));
 }
+
+// What is counted: rows that have a value, or baskets that hold an item. Of a group of items, baskets count once for each that they hold.
+const counted = (attribute, { rows, leaf = true }) => (attribute.role !== "items" ? some(rows, "row") : leaf ? some(rows, "basket") : `seen ${some(rows, "time")}`);
+const valuesOf = (attribute, count) => some(count, attribute.role === "items" ? "item" : "value");
 
 function chooser(studio, name, attribute, found, set) {
   const hierarchy = attribute.hierarchy;
@@ -57,7 +59,7 @@ function chooser(studio, name, attribute, found, set) {
     flat: () => "flat", intervals: () => ({ intervals: [5, 10, 20] }), mask: () => ({ mask: "right" }), dates: () => ({ dates: ["month", "year"] }),
     fanout: () => (attribute.role === "items" ? { fanout: 5, by: "support" } : { fanout: 5 }), codes: () => ({ codes: studio.words.code_systems[0] }), paths: () => ({ paths: paths(found) }),
   };
-  const kinds = Object.keys(usual).filter((each) => (each !== "paths" || (found && whole(found.tree))) && (attribute.role !== "items" || ["fanout"].includes(each)));
+  const kinds = Object.keys(usual).filter((each) => (each !== "paths" || (found && whole(found.tree))) && (attribute.role !== "items" || ["flat", "fanout", "codes", "paths"].includes(each)));
   if (kind === "file") kinds.push("file");
   const file = h("input", { type: "file", id: "tree-file", "aria-label": "File with a hierarchy", onchange: async () => {
     if (!file.files.length) return;
@@ -66,11 +68,12 @@ function chooser(studio, name, attribute, found, set) {
   } });
   return h("section", { class: "card" },
     h("div", { class: "row" }, field("Made coarser by", h("select", { id: "kind", onchange: (event) => set({ hierarchy: usual[event.target.value](), boundary: undefined }, KINDS[event.target.value]) }, options(kinds.map((each) => [each, KINDS[each]]), kind)))),
-    details(kind, hierarchy, studio, set),
+    details(kind, attribute, studio, set),
     h("p", { class: "note" }, "Or a file, one line a value: value; group; wider group; … ", file));
 }
 
-function details(kind, hierarchy, studio, set) {
+function details(kind, attribute, studio, set) {
+  const { hierarchy } = attribute;
   const numbers = (words) => words.split(/[ ,;]+/).filter(Boolean).map(Number);
   if (kind === "intervals") {
     const keep = (changes) => {
@@ -88,15 +91,15 @@ function details(kind, hierarchy, studio, set) {
       set({ hierarchy: { dates: parts } }, `by ${parts.join(", ")}`);
     } }), ` ${part}`)));
   }
-  if (kind === "fanout") return field("groups of", h("input", { type: "number", min: "2", id: "fanout", value: hierarchy.fanout, onchange: (event) => set({ hierarchy: { ...hierarchy, fanout: Number.parseInt(event.target.value, 10) } }, `groups of ${event.target.value}`) }), "neighbours in the order of the values, and groups of these, and so on");
+  if (kind === "fanout") return field("groups of", h("input", { type: "number", min: "2", id: "fanout", value: hierarchy.fanout, onchange: (event) => set({ hierarchy: { ...hierarchy, fanout: Number.parseInt(event.target.value, 10) } }, `groups of ${event.target.value}`) }), attribute.role === "items" ? "items that are about as common, and groups of these, and so on" : "neighbours in the order of the values, and groups of these, and so on");
   if (kind === "codes") return field("codes of", h("select", { id: "codes", onchange: (event) => set({ hierarchy: { codes: event.target.value } }, `codes of ${event.target.value}`) }, options(studio.words.code_systems.map((each) => [each, each]), hierarchy.codes)));
   return "";
 }
 
-function uncovered(found, set) {
-  if (!found.uncovered.length) return h("p", { class: "fine" }, "Every value of the table is covered.");
-  const names = found.uncovered.map(({ value, rows }) => `${value} (${some(rows, "row")})`);
-  return h("div", { class: "error" }, h("p", {}, `${some(found.uncovered_values, "value")} of the table, in ${some(found.uncovered_rows, "row")}, ${found.uncovered_values === 1 ? "is" : "are"} not covered: ${names.join(", ")}${found.uncovered_values > names.length ? ", …" : ""}`),
+function uncovered(found, attribute, set) {
+  if (!found.uncovered.length) return h("p", { class: "fine" }, `Every ${attribute.role === "items" ? "item" : "value"} of the table is covered.`);
+  const names = found.uncovered.map(({ value, rows }) => `${value} (${counted(attribute, { rows })})`);
+  return h("div", { class: "error" }, h("p", {}, `${valuesOf(attribute, found.uncovered_values)} of the table, ${attribute.role === "items" ? counted(attribute, { rows: found.uncovered_rows, leaf: false }) : `in ${some(found.uncovered_rows, "row")}`}, ${found.uncovered_values === 1 ? "is" : "are"} not covered: ${names.join(", ")}${found.uncovered_values > names.length ? ", …" : ""}`),
     whole(found.tree) ? h("button", { type: "button", id: "cover", onclick: () => set({ hierarchy: { paths: [...paths(found), ...found.uncovered.map(({ value }) => [value, "*"])] } }, "all values covered") }, "Put them directly under the root") : "");
 }
 
@@ -123,14 +126,20 @@ function paths(found) {
 function tree(found, attribute, set) {
   const marked = Array.isArray(attribute.boundary) ? attribute.boundary : [];
   const own = whole(found.tree) && found.leaves <= 400;
-  const name = h("input", { type: "text", id: "group-name", "aria-label": "Name of a group" });
+  const name = h("input", { type: "text", id: "group-name", "aria-label": "Name of a group", placeholder: "name of a group" });
+  const missing = h("p", { class: "warning", role: "alert", hidden: true });
+  const lacks = (words) => {
+    missing.textContent = words;
+    missing.hidden = !words;
+    return Boolean(words);
+  };
   const change = (rows, what) => {
     kept.picked.clear();
     return set({ hierarchy: { paths: rows }, boundary: undefined }, what);
   };
   const group = () => {
     const label = name.value.trim();
-    if (!label || !kept.picked.size) return;
+    if (lacks(!kept.picked.size ? "Tick below what belongs together." : !label ? "Give the group a name." : "")) return;
     const rows = paths(found);
     const there = rows.find((row) => row.includes(label));
     const chosen = rows.filter((row) => row.some((part) => kept.picked.has(part)));
@@ -141,14 +150,15 @@ function tree(found, attribute, set) {
   const rename = () => {
     const label = name.value.trim();
     const [old] = kept.picked;
-    if (label && kept.picked.size === 1) change(paths(found).map((row) => row.map((part, at) => (part === old && at > 0 ? label : part))), `${old} renamed ${label}`);
+    const isGroup = paths(found).some((row) => row.indexOf(old) > 0);
+    if (!lacks(kept.picked.size !== 1 || !isGroup ? "Tick the one group that is to be renamed." : !label ? "Give it a name." : "")) change(paths(found).map((row) => row.map((part, at) => (part === old && at > 0 ? label : part))), `${old} renamed ${label}`);
   };
-  const dissolve = () => change(paths(found).map((row) => row.filter((part, at) => at === 0 || !kept.picked.has(part))), `${[...kept.picked].join(", ")} dissolved`);
+  const dissolve = () => lacks(paths(found).some((row) => row.some((part, at) => at > 0 && kept.picked.has(part))) ? "" : "Tick the groups that are to be dissolved.") || change(paths(found).map((row) => row.filter((part, at) => at === 0 || !kept.picked.has(part))), `${[...kept.picked].join(", ")} dissolved`);
   const node = (each, root) => {
     const label = each.label ?? "(missing)";
     const parts = [
       own && !root && each.label !== null ? h("input", { type: "checkbox", "aria-label": `Pick ${label}`, checked: kept.picked.has(label), onchange: (event) => kept.picked[event.target.checked ? "add" : "delete"](label) }) : null,
-      h("span", { class: "label" }, root ? "* (hidden)" : label), h("span", { class: "count" }, `${each.leaf ? "" : `${some(each.values, "value")}, `}${some(each.rows, "row")}`),
+      h("span", { class: "label" }, root ? "* (hidden)" : label), h("span", { class: "count" }, `${each.leaf ? "" : `${valuesOf(attribute, each.values)}, `}${counted(attribute, each)}`),
       !root && !each.leaf ? h("button", { type: "button", "aria-pressed": String(marked.includes(label)), onclick: () => {
         const next = marked.includes(label) ? marked.filter((other) => other !== label) : [...marked, label];
         set({ boundary: next.length ? next : undefined }, marked.includes(label) ? `${label} may be passed` : `never beyond ${label}`);
@@ -157,7 +167,7 @@ function tree(found, attribute, set) {
     if (each.leaf) return h("li", {}, h("span", { class: "leaf" }, parts));
     return h("li", { class: each.ceiling ? "ceiling" : "" }, h("span", { class: "leaf" }, parts), h("ul", {}, each.children.map((child) => node(child, false)), each.more ? h("li", { class: "note" }, `and ${some(each.more, "more", "more")}`) : null));
   };
-  return h("section", {}, h("h3", {}, "The tree, over the values of this table"),
-    own ? h("div", { class: "row" }, h("span", { class: "note" }, "Tick values or groups, then:"), name, h("button", { type: "button", id: "group", onclick: group }, "Put under this name"), h("button", { type: "button", id: "rename", onclick: rename }, "Rename the group"), h("button", { type: "button", id: "dissolve", onclick: dissolve }, "Dissolve the group")) : h("p", { class: "note" }, "Too many values to move one by one: bring a file."),
+  return h("section", {}, h("h3", {}, `The tree, over the ${attribute.role === "items" ? "items" : "values"} of this table`),
+    own ? h("div", { class: "row" }, h("span", { class: "note" }, `Tick ${attribute.role === "items" ? "items" : "values"} or groups, then:`), name, h("button", { type: "button", id: "group", onclick: group }, "Put under this name"), h("button", { type: "button", id: "rename", onclick: rename }, "Rename the group"), h("button", { type: "button", id: "dissolve", onclick: dissolve }, "Dissolve the group"), missing) : h("p", { class: "note" }, "Too many values to move one by one: bring a file."),
     h("ul", { class: "tree", tabindex: "0", "aria-label": "Hierarchy" }, node(found.tree, true)));
 }

@@ -29,7 +29,7 @@ export function promiseStep(place, studio) {
             set("k", Number.isNaN(k) ? null : k, `k = ${event.target.value}`);
           } })),
           [3, 5, 10, 20].map((k) => h("button", { type: "button", id: `k-${k}`, "aria-pressed": String(privacy.k === k), onclick: () => set("k", k, `k = ${k}`) }, String(k)))),
-        h("p", { class: "note" }, privacy.k ? `Whoever knows all that others may know of somebody finds at least ${privacy.k} ${who} that fit, or none. A larger k hides better and costs more detail.` : "k is how many others nobody can be told from. Without it, nothing is promised about being found."),
+        h("p", { class: "note" }, who === "baskets" ? "k is how many baskets a few items must fit, if they fit any." : privacy.k ? `Whoever knows all that others may know of somebody finds at least ${privacy.k} ${who} that fit, or none. A larger k hides better and costs more detail.` : "k is how many others nobody can be told from. Without it, nothing is promised about being found."),
         studio.of("items").length
           ? h("div", { class: "row" }, field("m =", h("input", { type: "number", id: "m", min: "1", max: "6", value: privacy.m ?? 2, onchange: (event) => set("m", Number.parseInt(event.target.value, 10), `m = ${event.target.value}`) })),
               h("span", { class: "note" }, `Whoever knows up to ${privacy.m ?? 2} items of a basket finds at least ${privacy.k ?? "k"} baskets that fit, or none.`))
@@ -41,7 +41,7 @@ export function promiseStep(place, studio) {
   const methods = h("section", {}, h("h2", {}, "How"), waiting("Looking which methods fit"));
   place.append(methods);
   if (project.wrong) place.append(problem(project.wrong));
-  place.append(h("div", { class: "go" }, h("a", { class: "button main", href: studio.of("quasi").length ? "#explore" : "#publish" }, studio.of("quasi").length ? "Next: see what it costs" : "Next: publish"), h("a", { class: "button", href: "#publish" }, "Go straight to the release")));
+  place.append(h("div", { class: "go" }, h("a", { class: "button main", href: studio.of("quasi").length ? "#explore" : "#publish" }, studio.of("quasi").length ? "Next: see what it costs" : "Next: publish"), studio.of("quasi").length ? h("a", { class: "button", href: "#publish" }, "Go straight to the release") : ""));
   fill(methods, studio);
 }
 
@@ -110,7 +110,7 @@ function optionsOf(method, chosen, studio) {
     const id = `option-${name}`;
     if (name === "scheme" || name === "metric") {
       const entries = Object.entries(name === "scheme" ? method.schemes : method.metrics).map(([key]) => [key, key]);
-      const now = chosen[name] ?? (name === "scheme" ? "level" : entries.some(([key]) => key === "dm") ? "dm" : entries[0][0]);
+      const now = chosen[name] ?? (name === "scheme" ? "level" : method.metric);
       const words = (name === "scheme" ? method.schemes : method.metrics)[now];
       return field(name, h("select", { id, onchange: (event) => set(name, event.target.value) }, options(entries, now)), `${line}: ${words}`);
     }

@@ -4,6 +4,7 @@ import { draw, marginalChart, sizesChart } from "./charts.js";
 
 const SHOWN = 6;
 const shown = { attribute: null };
+const charts = { sizes: h("div", { class: "chart" }), spread: h("div", { class: "chart" }) }; // one of each is on a page, and drawing it anew takes long
 
 export function tiles(entries) {
   return h("dl", { class: "tiles" }, entries.map(([name, value, more]) => h("div", {}, h("dt", {}, name), h("dd", {}, value, more ? h("small", {}, more) : null))));
@@ -39,8 +40,7 @@ export function attributesTable(seen) {
 
 export function evidence(seen, studio) {
   const people = Boolean(studio.project.spec.data.entity);
-  const sizes = h("div", { class: "chart" });
-  const spread = h("div", { class: "chart" });
+  const { sizes, spread } = charts;
   const names = seen.marginals.map((each) => each.name);
   if (!names.includes(shown.attribute)) shown.attribute = [...seen.marginals].sort((one, other) => other.moved - one.moved)[0]?.name ?? null;
   const caption = h("figcaption");

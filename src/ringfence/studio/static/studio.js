@@ -71,7 +71,7 @@ function head() {
     ),
   );
   const { now, most, disk } = project.memory;
-  document.getElementById("memory").textContent = `Memory of this project: ${megabytes(now)} of at most ${megabytes(most)}; files: ${megabytes(disk)}`;
+  document.getElementById("memory").textContent = `Memory of this project: ${megabytes(now)} of at most ${megabytes(most)}; files: ${megabytes(disk)} · `;
 }
 
 async function goTo(step) {
@@ -97,7 +97,7 @@ async function start() {
   try {
     [studio.project, studio.words] = await Promise.all([get(base), get("vocabulary")]);
   } catch (error) {
-    content.replaceChildren(problem(error.message), h("p", {}, h("a", { href: "/" }, "Open another table")));
+    content.replaceChildren(h("h1", {}, "This project is not open"), problem(error.message), h("p", {}, h("a", { href: "/" }, "Open another table")));
     document.querySelector(".steps").hidden = document.querySelector(".tools").hidden = true;
     return;
   }

@@ -76,7 +76,7 @@ function people(studio) {
 }
 
 function pairs(project) {
-  if (!project.pairs.length) return null;
+  if (!project.pairs.length) return "";
   return h("details", {}, h("summary", {}, "Which columns together give people away"),
     h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "columns"), h("th", { scope: "col", class: "n" }, "combinations"), h("th", { scope: "col", class: "n" }, "rows alone"))),
       h("tbody", {}, project.pairs.map((pair) => h("tr", {}, h("th", { scope: "row" }, pair.columns.join(" × ")), h("td", { class: "n" }, number(pair.distinct)), h("td", { class: "n" }, percent(pair.unique)))))));

@@ -1,4 +1,6 @@
-"""A workload of COUNT queries: what a reader of the release would answer, against the truth.
+"""A workload of COUNT queries from census and plan, by which `local` and `metric = "use"` were measured at first.
+
+Reports have another, by the published table alone (`ringfence.yardsticks`); this one keeps figures comparable.
 
 A query asks how many rows have certain values in one to three quasi-identifiers and, every fourth time, a certain
 value of a sensitive attribute: "how many women between 30 and 44 in Oslo are nurses?" It is built around a row drawn at
@@ -17,7 +19,6 @@ from ringfence.arrays import Bools, Floats, Longs
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.plans.published import Published
 from ringfence.report.evidence import Codes
-from ringfence.report.style import shown
 
 QUERIES = 1_000
 MOST_PREDICATES = 3
@@ -55,17 +56,6 @@ class Workload:
         errors = np.abs(self.estimate - self.actual) / np.maximum(self.actual, SANITY * self.census.rows)
         return errors.round(12)  # sums of fractions are not exact
 
-    @property
-    def asked(self) -> Bools:
-        """For each query and attribute, whether the one asks about the other."""
-        attributes = range(len(self.census.quasi))
-        return np.array([[a in query.wanted for a in attributes] for query in self.queries], np.bool_)
-
-    @property
-    def with_sensitive(self) -> Bools:
-        """For each query, whether it asks for a value beside the quasi-identifiers."""
-        return np.array([query.beside is not None for query in self.queries], np.bool_)
-
 
 def run_workload(released: Published, queries: int = QUERIES) -> Workload:
     """Ask a seeded workload of the census and of the release."""
@@ -78,20 +68,6 @@ def run_workload(released: Published, queries: int = QUERIES) -> Workload:
         actual=np.array([answers.actual(query) for query in made]),
         estimate=np.array([answers.estimate(query) for query in made]),
     )
-
-
-def in_words(query: Query, census: Census, others: Sequence[Sensitive]) -> str:
-    """Return a query as a question."""
-    parts = []
-    for a, wanted in sorted(query.wanted.items()):
-        quasi, leaves = census.quasi[a], np.flatnonzero(wanted & (census.quasi[a].rows > 0)).tolist()
-        placed = in_order(quasi, leaves)
-        names = [shown(quasi.hierarchy.labels[leaf]) for leaf in placed or leaves]
-        parts.append(f"“{quasi.name}” {f'{names[0]} to {names[-1]}' if len(placed) > 1 else ' or '.join(names)}")
-    if query.beside is not None:
-        part = others[query.beside[0]]
-        parts.append(f"“{part.name}” {shown(part.hierarchy.labels[query.beside[1]])}")
-    return f"How many rows have {', '.join(parts[:-1])}{' and ' * (len(parts) > 1)}{parts[-1]}?"
 
 
 def make_queries(census: Census, parts: Sequence[Sensitive], queries: int, seed: int = SEED) -> list[Query]:

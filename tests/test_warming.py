@@ -1,0 +1,26 @@
+"""`ringfence warm`: everything has its task, and tasks are done in processes of their own."""
+
+import pytest
+from typer.testing import CliRunner
+
+from ringfence import warming
+from ringfence.cli import app
+from ringfence.declared import METHODS, SCHEMES
+from ringfence.methods.checks import check_available
+
+
+def test_every_method_and_every_scheme_is_compiled() -> None:
+    asked = [spec for task in warming.tasks() for spec in warming.specs(task)]
+    assert {spec.method.name for spec in asked} == {*METHODS}
+    assert {spec.method.scheme for spec in asked if spec.method.name == "optimal"} == {*SCHEMES}
+    for spec in asked:
+        check_available(spec)
+
+
+def test_what_is_compiled_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warming, "tasks", lambda: ["level", "levels"])
+    told = CliRunner().invoke(app, ["warm"])
+    assert told.exit_code == 0, told.output
+    lines = told.output.splitlines()
+    assert {line.split("s  ")[1].split(":")[0] for line in lines[:-1]} == {"level", "levels"}
+    assert lines[-1].startswith("Everything is compiled, after ")
