@@ -12,7 +12,8 @@ import pytest
 from tests.studio.conftest import PEOPLE, Studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, LocatorAssertions, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api._generated import LocatorAssertions
 
 pytestmark = pytest.mark.xdist_group("studio")
 
@@ -46,8 +47,8 @@ def load(page: "Page", content: str, name: str = "people.csv") -> None:
 
 
 def seen(page: "Page", selector: str) -> "LocatorAssertions":
-    """What is said of an element and waited for. Not by `wait_for_function`: it evaluates text within the page again and
-    again, which the page's own policy forbids, so it works only where the first look is enough."""
+    """What is said of an element and waited for. Not by `wait_for_function`: it evaluates text within the page again
+    and again, which the page's own policy forbids, so it works only where the first look is enough."""
     from playwright.sync_api import expect
 
     return expect(page.locator(selector))
