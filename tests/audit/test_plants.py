@@ -200,15 +200,14 @@ PLANTS: dict[str, Callable[[Patch, Kind], None]] = {
 
 
 def noticed(table: pa.Table, spec: Spec) -> list[str]:
-    """Return the rules that the audit finds broken in a release beside its original, whatever the run thinks of it."""
+    """Return the rules that the audit finds broken in a release beside its original, which the run has noticed, too.
+
+    The run is forced to hand out what its own audit refuses. Without force it raises, as a test below checks.
+    """
     release = rf.anonymize(table, spec, force=True)
-    return [finding.rule for finding in rf.audit(release.table, spec, table).findings]
-
-
-def raises(table: pa.Table, spec: Spec) -> None:
-    """Check that the run itself notices."""
-    with pytest.raises(AuditFailed):
-        rf.anonymize(table, spec)
+    found = [finding.rule for finding in rf.audit(release.table, spec, table).findings]
+    assert release.audit.ok == (not found)
+    return found
 
 
 FAULTS = [
@@ -234,10 +233,11 @@ def test_the_audit_notices(monkeypatch: Patch, kind: str, plant: str, method: st
     assert "original" in found or (method == "ring" and "boundary" in found)
 
 
-@pytest.mark.parametrize(("kind", "plant", "method"), FAULTS)
-def test_the_run_notices(monkeypatch: Patch, kind: str, plant: str, method: str) -> None:
-    PLANTS[plant](monkeypatch, KINDS[kind])
-    raises(KINDS[kind].table, KINDS[kind].spec(method))
+@pytest.mark.parametrize("method", METHODS)
+def test_a_run_that_notices_hands_nothing_out(monkeypatch: Patch, method: str) -> None:
+    PLANTS["a value under another label"](monkeypatch, KINDS["tree"])
+    with pytest.raises(AuditFailed, match="did not pass its audit"):
+        rf.anonymize(KINDS["tree"].table, KINDS["tree"].spec(method))
 
 
 # Labels that are not what they should be
@@ -277,13 +277,6 @@ def test_the_audit_notices_labels_that_say_something_else(monkeypatch: Patch, ki
     assert ("labels" if kind == "intervals" else "original") in found
 
 
-@pytest.mark.parametrize("method", NODES)
-@pytest.mark.parametrize("kind", GARBLED)
-def test_the_run_notices_labels_that_say_something_else(monkeypatch: Patch, kind: str, method: str) -> None:
-    garble(monkeypatch, kind)
-    raises(KINDS[kind].table, KINDS[kind].spec(method, boundary=None))
-
-
 def misspell(patch: Patch) -> None:
     """Write other numbers in the place of the last of the first group, and the first of the second."""
     honest = builders.label
@@ -304,12 +297,6 @@ NAMING = ["ordered", "set", "local, sets", "local, ranges", "mondrian", "hilbert
 def test_the_audit_notices_numbers_that_are_spelled_wrong(monkeypatch: Patch, method: str) -> None:
     misspell(monkeypatch)
     assert "original" in noticed(KINDS["intervals"].table, numbers(method))
-
-
-@pytest.mark.parametrize("method", NAMING)
-def test_the_run_notices_numbers_that_are_spelled_wrong(monkeypatch: Patch, method: str) -> None:
-    misspell(monkeypatch)
-    raises(KINDS["intervals"].table, numbers(method))
 
 
 # Ceilings
@@ -350,12 +337,6 @@ def test_the_audit_notices_ceilings_that_are_too_high(
     assert "boundary" in noticed(KINDS[kind].table, bounded(kind, method, boundary))
 
 
-@pytest.mark.parametrize(("kind", "method", "boundary"), CEILINGS)
-def test_the_run_notices_ceilings_that_are_too_high(monkeypatch: Patch, kind: str, method: str, boundary: Any) -> None:
-    raise_ceilings(monkeypatch)
-    raises(KINDS[kind].table, bounded(kind, method, boundary))
-
-
 # The census: missing values and numbers of rows
 
 
@@ -381,13 +362,6 @@ def test_the_audit_notices_missing_values_that_are_taken_for_others(monkeypatch:
     assert noticed(with_gaps(KINDS[kind]), KINDS[kind].spec(method)) == []
     take_missing_for_a_value(monkeypatch, KINDS[kind])
     assert "original" in noticed(with_gaps(KINDS[kind]), KINDS[kind].spec(method))
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kind", ["intervals", "months", "tree"])
-def test_the_run_notices_missing_values_that_are_taken_for_others(monkeypatch: Patch, kind: str, method: str) -> None:
-    take_missing_for_a_value(monkeypatch, KINDS[kind])
-    raises(with_gaps(KINDS[kind]), KINDS[kind].spec(method))
 
 
 def miscount(patch: Patch, more: int) -> None:
@@ -432,7 +406,8 @@ def test_the_audit_notices_rows_that_are_counted_wrong(monkeypatch: Patch, metho
 @pytest.mark.parametrize(("method", "more"), MISCOUNTED)
 def test_the_run_notices_rows_that_are_counted_wrong(monkeypatch: Patch, method: str, more: int) -> None:
     miscount(monkeypatch, more)
-    raises(counted(2 if more == 1 else 4), alone(method))
+    with pytest.raises(AuditFailed):
+        rf.anonymize(counted(2 if more == 1 else 4), alone(method))
 
 
 # Baskets
@@ -480,9 +455,3 @@ def test_the_audit_notices_items(monkeypatch: Patch, kind: str, plant: Callable[
     assert noticed(BASKETS, items_spec(kind)) == []
     plant(monkeypatch, kind)
     assert "original" in noticed(BASKETS, items_spec(kind))
-
-
-@pytest.mark.parametrize(("kind", "plant"), ITEM_FAULTS)
-def test_the_run_notices_items(monkeypatch: Patch, kind: str, plant: Callable[[Patch, str], None]) -> None:
-    plant(monkeypatch, kind)
-    raises(BASKETS, items_spec(kind))
