@@ -39,7 +39,7 @@ GROUPING: dict[str, dict[str, Any]] = {
 } | {"homogeneous": {"name": "ring", "homogeneous": True}}
 RECODING: dict[str, dict[str, Any]] = {
     "levels": {"name": "levels", "levels": {"age": 1, "town": 1}, "suppression": 1},
-    "ordered": {"scheme": "ordered", "metric": "dm", "suppression": 0.4},
+    "ordered": {"scheme": "ordered", "suppression": 0.4},
     "masked": {"name": "levels", "levels": {"age": 1, "town": 1}, "suppression": 1, "keep_suppressed": True},
 }
 DROPPING = ["levels", "masked"]

@@ -27,7 +27,7 @@ FREER = [name for name in SCHEMES if name != "level"]
 def method_parts(name: str, case: Case) -> dict[str, Any]:
     """A method table for any case; `levels` publishes everything one level up, `homogeneous` rings as groups."""
     if name in SCHEMES:
-        return {"scheme": name, "metric": "dm"}  # of which the best is proven at once
+        return {"scheme": name}
     if name == "homogeneous":
         return {"name": "ring", "homogeneous": True}
     if "levels" not in DECLARED[name].options:

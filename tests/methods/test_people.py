@@ -72,7 +72,7 @@ def people_by_class(release: pa.Table, original: pa.Table, quasi: Sequence[str])
 def method_parts(name: str, case: Case, seed: int) -> dict[str, Any]:
     """A method table for any case."""
     if name in FREER:
-        return {"scheme": name, "metric": "dm", "suppression": [0, 0.4, 1][seed % 3]}
+        return {"scheme": name, "suppression": [0, 0.4, 1][seed % 3]}
     if name == "levels":
         return {"name": name, "levels": dict.fromkeys(case.spec.of_role("quasi"), 1), "suppression": 1}
     return {"name": name, "suppression": [0, 0.4, 1][seed % 3]}

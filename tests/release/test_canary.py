@@ -87,7 +87,7 @@ CASES: dict[str, tuple[rf.Spec, list[Any]]] = {
         [*HIDDEN_TOWNS, *INSIDE, *ENDS],
     ),
     "cut": (spec_of({"scheme": "cut"}, height=HEIGHT, town=BOUND), [*HIDDEN_TOWNS, *INSIDE]),
-    "ordered": (spec_of({"scheme": "ordered", "metric": "dm"}, height=PLAIN_HEIGHT, town=BOUND), INSIDE),
+    "ordered": (spec_of({"scheme": "ordered"}, height=PLAIN_HEIGHT, town=BOUND), INSIDE),
     **{name: (spec_of({"name": name, **how}, height=HEIGHT, town=BOUND), INSIDE) for name, how in GROUPS.items()},
     **{
         f"{name} sets": (spec_of({"name": name, "representation": "set"}, height=PLAIN_HEIGHT, town=BOUND), INSIDE)

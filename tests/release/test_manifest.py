@@ -36,7 +36,7 @@ ATTRIBUTES: dict[str, Any] = {
 }
 METHODS: dict[str, dict[str, Any]] = {
     "optimal": {},
-    "sets": {"scheme": "set", "metric": "dm"},
+    "sets": {"scheme": "set"},
     "levels": {"name": "levels", "levels": {"age": 1, "town": 1}, "suppression": 0.5},
     "masked": {"name": "levels", "levels": {"age": 1, "town": 0}, "suppression": 1, "keep_suppressed": True},
     "cluster": {"name": "cluster"},

@@ -147,12 +147,12 @@ def cheapest_within(
             if below != NOBODY:
                 for rows in range(limit + 1):
                     if best[below, rows] < np.inf:
-                        _added(reached[here + end - 1], best[below, rows], rows, reached[here + end])
+                        added(reached[here + end - 1], best[below, rows], rows, reached[here + end])
             for begin in range(end - 1 if below == NOBODY else end - 2, -1, -1):
                 if begin < end - 1 and not (runs and merges[b]):
                     break
                 block = offsets[b] + begin * width + end - 1 if runs else first[start + begin]
-                _added(reached[here + begin], costs[block], int(gone[block] + 0.5), reached[here + end])
+                added(reached[here + begin], costs[block], int(gone[block] + 0.5), reached[here + end])
         best[b] = reached[here + size]
         if merges[b] and not runs:
             rows = int(gone[places + b] + 0.5)
@@ -165,7 +165,7 @@ def cheapest_within(
 
 
 @njit(cache=True, nogil=True)
-def _added(before: Floats, cost: float, rows: int, into: Floats) -> None:
+def added(before: Floats, cost: float, rows: int, into: Floats) -> None:
     """Add a block, or a part, to what was reached with each number of rows suppressed."""
     for g in range(len(before) - rows):
         into[g + rows] = min(into[g + rows], before[g] + cost)

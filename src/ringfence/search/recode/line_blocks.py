@@ -5,6 +5,7 @@ some numbers over the leaves that each block covers, and the smallest and the la
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,8 +108,8 @@ class Shape:
     child: Longs
 
     @property
-    def runs(self) -> int:
-        """How many numbers all runs take."""
+    def blocks(self) -> int:
+        """How many numbers all runs, or sets, take."""
         return int(self.offsets[-1])
 
 
@@ -123,28 +124,34 @@ class RunBlocks(CoveringBlocks):
         self, quasi: Quasi, shape: Shape, members: Longs, begins: Longs, alone: Longs, wholes: dict[int, Longs]
     ) -> None:
         super().__init__(quasi)
-        self._shape, self._members, self._begins, self._alone, self._wholes = shape, members, begins, alone, wholes
+        self.shape, self._members, self._begins, self._alone, self._wholes = shape, members, begins, alone, wholes
 
     def total(self, numbers: npt.NDArray[np.number]) -> Floats:
         """Return the sum of some numbers over the leaves that each run covers."""
+        return self._totals(numbers, run_totals)
+
+    def _totals(self, numbers: npt.NDArray[np.number], add_up: Callable[..., None]) -> Floats:
         sums = np.add.reduceat(numbers[self._members].astype(np.float64), self._begins[:-1])
         alone = np.where(self._alone >= 0, numbers[self._alone], sums).astype(np.float64)
-        whole = np.full(len(self._shape.sizes), np.nan)
+        whole = np.full(len(self.shape.sizes), np.nan)
         for branch, leaves in self._wholes.items():
             whole[branch] = numbers[leaves].sum()
-        found = np.zeros(self._shape.runs)
-        s = self._shape
-        run_totals(s.starts, s.sizes, s.offsets, s.merges, sums, alone, whole, found)
+        found = np.zeros(self.shape.blocks)
+        s = self.shape
+        add_up(s.starts, s.sizes, s.offsets, s.merges, sums, alone, whole, found)
         return found
 
     def ends(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the smallest and the largest number of each run; leaves that only the hierarchy knows are within."""
-        lone, s = self._alone >= 0, self._shape
+        return self._both_ends(low, high, run_ends)
+
+    def _both_ends(self, low: Floats, high: Floats, find: Callable[..., None]) -> tuple[Floats, Floats]:
+        lone, s = self._alone >= 0, self.shape
         least = np.minimum.reduceat(low[self._members], self._begins[:-1])
         most = np.maximum.reduceat(high[self._members], self._begins[:-1])
-        lows, highs = np.full(s.runs, np.inf), np.full(s.runs, -np.inf)
+        lows, highs = np.full(s.blocks, np.inf), np.full(s.blocks, -np.inf)
         least, most = np.where(lone, low[self._alone], least), np.where(lone, high[self._alone], most)
-        run_ends(s.starts, s.sizes, s.offsets, s.merges, least, most, lows, highs)
+        find(s.starts, s.sizes, s.offsets, s.merges, least, most, lows, highs)
         return lows, highs
 
 

@@ -2,7 +2,8 @@
 
 All attributes but one are decided step by step, in boxes. The coarsest recoding of each box says which rows are in
 classes that fail whatever is decided; the finest says what each cell loses at least. One attribute is eliminated: given
-these, its cheapest partition is a shortest path (`lines`). Where all are sets, none is, and all are decided.
+these, its cheapest partition is a shortest path over runs or over sets (`lines`). Where all have too many values for
+that, none is, and all are decided.
 
 Sound: let a recoding in the boxes suppress s rows, no more than the limit. Its rows in failing classes of the coarsest
 end fail, by monotone models, and lose everything; all others lose at least what they do at the finest end. So for any
@@ -19,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ringfence.arrays import Floats, Longs
+from ringfence.arrays import Floats, Ints, Longs
+from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
 from ringfence.search.recode.boxes import Box
@@ -28,6 +30,7 @@ from ringfence.search.recode.eliminate_two import LowerBound
 from ringfence.search.recode.lines import BlockLine, line_for
 from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import MOST_UNITS, RunLines
+from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.walker import state_of
 
 HIGHEST = 1e6
@@ -118,10 +121,9 @@ class Priced:
         if self.eliminated is None:
             return _Whole(len(self._weights), len(self.ground.losses[0].tally))
         a = self.eliminated
-        maker = line_for(self.spaces[a], self.ground.losses[a], self._codes[a])
-        if isinstance(maker, RunLines):
-            return maker.make(np.zeros(len(self.ground.losses[a].tally), np.int64), Random(0))
-        return maker
+        line = _exact_line(self.spaces[a], self.ground.losses[a], self._codes[a])
+        assert line is not None, "only such an attribute is eliminated"
+        return line
 
     def _best_price(self, line: BlockLine, base: float, target: float) -> LowerBound:
         full, limit = self.terms.full, self.terms.limit
@@ -200,11 +202,19 @@ class _Whole:
 NOTHING = Contexts(np.empty((0, 0), np.int32), np.empty((0, 0)), np.empty((0, 0, 0), np.uint64))
 
 
+def _exact_line(space: Space, loss: BlockLoss, codes: Ints) -> BlockLine | None:
+    """Return a line that finds the best partition of an attribute, if there is one."""
+    maker = line_for(space, loss, codes)
+    if not isinstance(maker, RunLines):
+        return maker
+    return maker.make(np.zeros(len(loss.tally), np.int64), Random(0)) if maker.fixed else maker.every_set()
+
+
 def _to_eliminate(ground: Ground) -> int | None:
-    """Return the attribute with most values whose best partition is a path, if there is one."""
-    paths = []
+    """Return the attribute with most partitions of which the best is found at once, if there is one."""
+    found = []
     for a, (space, loss) in enumerate(zip(ground.spaces, ground.losses, strict=True)):
-        maker = line_for(space, loss, np.empty(0, np.int32))
-        if (not isinstance(maker, RunLines) or maker.fixed) and space.quasi.occurring <= 4 * MOST_UNITS:
-            paths.append((space.quasi.occurring, -a))
-    return -max(paths)[1] if paths else None
+        few = space.quasi.occurring <= 4 * MOST_UNITS
+        if few and _exact_line(space, loss, np.empty(0, np.int32)) is not None:
+            found.append((space.walk.count, -a))
+    return -max(found)[1] if found else None

@@ -18,6 +18,7 @@ from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_
 from ringfence.search.recode import flat_lines
 from ringfence.search.recode.line_blocks import RunBlocks, Shape, in_places, labelled
 from ringfence.search.recode.partitions import NEVER, SETS, Partitions
+from ringfence.search.recode.set_lines import LARGEST, SetLine, SubsetBlocks, all_sets
 from ringfence.search.recode.spaces import FREE, Space, covered_by
 
 MOST_UNITS = 128
@@ -47,7 +48,7 @@ class RunLine:
     def fill(self, size: int, room: Room, watched: Watched) -> None:
         """Work out what every run costs and suppresses."""
         s = self._shape
-        sums = np.zeros((s.runs, 3))
+        sums = np.zeros((s.blocks, 3))
         run_sums(size, room, watched, s.branch, s.child, s.sizes, s.offsets, sums)
         block_costs(sums, self._rows, self._tallies, self._flat, self._by_tally, self._costs, self._gone)
 
@@ -62,7 +63,7 @@ class RunLine:
     def steps_within(self, limit: int) -> int:
         """Return about how many steps `solve_within` takes."""
         below = int((self._shape.kinds != NOBODY).sum())
-        return (limit + 1) * (self._shape.runs + (limit + 1) * below)
+        return (limit + 1) * (self._shape.blocks + (limit + 1) * below)
 
     def solve_within(self, limit: int) -> float:
         """Find the cheapest runs that suppress no more than a limit; return what they cost."""
@@ -117,14 +118,22 @@ class RunLines:
         made = _Made()
         self._visit(len(self._branches) - 1, labels, draw, made)
         shape = made.shape()
-        leaves = self._quasi.hierarchy.leaves
-        place = np.zeros(leaves, np.int64)
-        for p, unit in enumerate(made.units):
-            place[unit] = p
-        members = np.concatenate(made.covers)
-        begins = np.cumsum([0, *map(len, made.covers)])
-        blocks = RunBlocks(self._quasi, shape, members, begins, np.array(made.alone), made.wholes)
+        blocks = RunBlocks(self._quasi, shape, *made.covering)
+        place = made.places(self._quasi.hierarchy.leaves)
         return RunLine(self._loss, self._codes, shape, blocks, place, np.concatenate(made.units))
+
+    def every_set(self) -> SetLine | None:
+        """Return a line that has every set of children as a block; None if these are too many, or none are sets."""
+        if any(branch.rule not in (SETS, NEVER) or len(branch.children) > LARGEST for branch in self._branches):
+            return None
+        made = _Made()
+        self._visit(len(self._branches) - 1, None, None, made)
+        shape = all_sets(made.shape())
+        if shape is None:
+            return None
+        blocks = SubsetBlocks(self._quasi, shape, *made.covering)
+        place = made.places(self._quasi.hierarchy.leaves)
+        return SetLine(self._loss, self._codes, blocks, place, np.concatenate(made.units))
 
     def _make_flat(self, children: Longs, labels: Longs, draw: Random) -> RunLine:
         """Return a line of values that all are children of one branch."""
@@ -158,8 +167,8 @@ class RunLines:
         place[leaves] = np.repeat(np.arange(units), sizes)
         return RunLine(self._loss, self._codes, shape, blocks, place, leaves)
 
-    def _visit(self, number: int, labels: Longs, draw: Random, made: "_Made") -> int:
-        """Add a branch to a line, and all below it; return its number there."""
+    def _visit(self, number: int, labels: Longs | None, draw: Random | None, made: "_Made") -> int:
+        """Add a branch to a line, and all below it; return its number there. Without labels, all children are units."""
         branch = self._branches[number]
         if branch.rule is NEVER:
             below = []
@@ -192,11 +201,11 @@ class RunLines:
             made.wholes[found[0]] = whole
         return found[0]
 
-    def _segments(self, number: int, labels: Longs, draw: Random) -> list[list[list[int]]]:
+    def _segments(self, number: int, labels: Longs | None, draw: Random | None) -> list[list[list[int]]]:
         """Return the children of a branch as units, in an order, and these in segments."""
         branch = self._branches[number]
         size = len(branch.children)
-        if branch.rule is not SETS and size <= MOST_UNITS:
+        if labels is None or draw is None or (branch.rule is not SETS and size <= MOST_UNITS):
             return [[[child] for child in range(size)]]
         blocks = self._shuffled(number, labels, draw) if branch.rule is SETS else self._in_a_row(number, labels)
         if size <= MOST_UNITS:
@@ -313,6 +322,19 @@ class _Made:
         """Return a branch as a child."""
         first, last = self._spans[branch]
         return (branch, first, last, np.zeros(1, np.int64) if cover is None else cover, -1)
+
+    @property
+    def covering(self) -> tuple[Longs, Longs, Longs, dict[int, Longs]]:
+        """What children cover, as `RunBlocks` takes it; once the shape is known."""
+        begins = np.cumsum([0, *map(len, self.covers)])
+        return np.concatenate(self.covers), begins, np.array(self.alone), self.wholes
+
+    def places(self, leaves: int) -> Longs:
+        """Return the place of each leaf."""
+        place = np.zeros(leaves, np.int64)
+        for p, unit in enumerate(self.units):
+            place[unit] = p
+        return place
 
     def branch(self, children: list[tuple[int, int, int, Longs, int]], *, merges: bool) -> int:
         """Add a branch; return its number."""
