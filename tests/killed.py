@@ -24,6 +24,7 @@ from typing import Any
 
 import ringfence as rf
 from ringfence import api
+from ringfence.release.folder import Version
 from ringfence.rows import staging
 from ringfence.rows.duckdb import DuckDB
 
@@ -191,6 +192,10 @@ def in_a_database(folder: Path, times: int, address: str) -> int:
         )
         api.run(whole, folder / "out", report=False)
 
+    def killed_in_between() -> None:
+        Version.publish = lambda self: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]  # noqa: ARG005
+        run_there()
+
     with psycopg.connect(address, autocommit=True) as watching:
         watching.execute("DROP SCHEMA IF EXISTS killed CASCADE")
         watching.execute("CREATE SCHEMA killed")
@@ -198,6 +203,19 @@ def in_a_database(folder: Path, times: int, address: str) -> int:
     started = time.monotonic()
     forked(run_there)
     duration = time.monotonic() - started
+    public = folder / "out/public/manifest.json"
+
+    def manifest_is_wrong() -> bool:
+        """Whether an audit tells that the table is not the one that the run's manifest speaks of."""
+        judged = rf.audit(f"{address}#killed.released", rf.Spec.load(folder / "out/private/spec.toml"))
+        return any("is not the release that its manifest speaks of" in each.message for each in judged.findings)
+
+    before = public.read_bytes()
+    forked(killed_in_between)
+    if public.read_bytes() != before or not manifest_is_wrong():
+        print("killed between table and folder: nobody notices", flush=True)
+    if not forked(run_there) or public.read_bytes() == before or manifest_is_wrong():
+        print("killed between table and folder: the next run did not mend it", flush=True)
     for _ in range(times):
         moment = random.uniform(0, duration)
         forked(run_there, after=moment)

@@ -648,15 +648,16 @@ def audit(
 
     Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
     the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, all that it says
-    of the release must be so, and the files that it lists must be those it speaks of. With the `original`, a path or a
-    table, the release is also traced back to it: no row may be made up, none past its boundary, and rows suppressed
-    are counted. A release of the method `ring` cannot be judged without it, and neither can k where it counts people
-    (`data.entity`): see `Verdict.unjudged`. With a table of the `population` that the rows come from, `verdict.risk`
-    has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to guess for an
-    adversary who knows whose that many rows are. `attacks` are carried out with the original at hand: "all", or some
-    of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other` release of the
-    same table; refinement needs the release alone. A release of the method `anatomy` is two tables: `sensitive` is the
-    second, by default the file of that name beside the first.
+    of the release must be so, and the files that it lists must be those it speaks of; that of a table or a folder is
+    looked for where the specification is from, in the folder of a run (`out/private/spec.toml`). With the `original`,
+    a path or a table, the release is also traced back to it: no row may be made up, none past its boundary, and rows
+    suppressed are counted. A release of the method `ring` cannot be judged without it, and neither can k where it
+    counts people (`data.entity`): see `Verdict.unjudged`. With a table of the `population` that the rows come from,
+    `verdict.risk` has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to
+    guess for an adversary who knows whose that many rows are. `attacks` are carried out with the original at hand:
+    "all", or some of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other`
+    release of the same table; refinement needs the release alone. A release of the method `anatomy` is two tables:
+    `sensitive` is the second, by default the file of that name beside the first.
     """
     from ringfence.audit.labels.told import told_measures
     from ringfence.audit.verify import verify
@@ -664,7 +665,6 @@ def audit(
     from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.engine import as_released
     from ringfence.rows.engines import engine_for
-    from ringfence.rows.places import local_file
     from ringfence.rows.remote import is_database, is_spark
 
     check_promise(spec)
@@ -695,14 +695,13 @@ def audit(
 
         if not isinstance(table, str | Path):
             return judged(spec.data)[0]
-        file = local_file(table)
         try:  # as a release of ours is written, else as the original is
             verdict, told = judged(as_released(spec.data))
         except DataError:
             if as_released(spec.data) == spec.data:
                 raise
             verdict, told = judged(spec.data)
-        return verdict if file is None else with_manifest(engine, verdict, file, told)
+        return with_manifest(engine, verdict, table, told)
 
 
 def _located(source: Any, spec: Spec) -> Any:

@@ -52,13 +52,19 @@ def names(folder: Path) -> set[str]:
 @pytest.mark.parametrize("parts", [[], ["region"], ["region", "age"]])
 def test_a_release_in_parts_is_the_release(parts: list[str], tmp_path: Path) -> None:
     spec = asked(tmp_path, parts)
-    release = rf.run(spec, tmp_path / "out")
+    release = rf.run(spec, tmp_path / "out", report=len(parts) == 1)
     assert release.audit.ok
     assert Path(release.table) == tmp_path / "released"
     depth = {len(path.relative_to(tmp_path / "released").parts) for path in (tmp_path / "released").rglob("*.parquet")}
     assert depth == {len(parts) + 1}
     manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
-    assert manifest["release"] == {"folder": "released"}
+    note = (tmp_path / "released/_RINGFENCE").read_text()
+    assert manifest["release"] == {"folder": "released", "id": note.rpartition(" ")[2]}
+    kept = rf.Spec.load(tmp_path / "out/private/spec.toml")
+    assert rf.audit(tmp_path / "released", kept).ok
+    (tmp_path / "released/_RINGFENCE").write_text(note[:-1] + ("0" if note[-1] != "0" else "1"))
+    [finding] = rf.audit(tmp_path / "released", kept).findings
+    assert "'released' is not the release that its manifest speaks of" in finding.message
     assert rf.audit(tmp_path / "released", spec).ok
     plain = rf.anonymize(tmp_path / "people.parquet", spec.model_copy(update={"output": type(spec.output)()}))
     with DuckDB(Data()) as engine:
@@ -73,39 +79,39 @@ def test_a_release_in_parts_is_the_release(parts: list[str], tmp_path: Path) -> 
 
 
 def test_what_is_published_in_parts_can_be_a_source(tmp_path: Path) -> None:
-    rf.run(asked(tmp_path, ["region"]), tmp_path / "out")
+    rf.run(asked(tmp_path, ["region"]), tmp_path / "out", report=False)
     again = {**ATTRIBUTES, "age": {"role": "insensitive"}}
     del again["who"]
     for source in ("released", "released/*/*.parquet", "rel*sed"):
         spec = rf.Spec(data={"source": source}, attributes=again, privacy={"k": 2}).at(tmp_path)
-        assert rf.run(spec, tmp_path / "again").audit.ok
+        assert rf.run(spec, tmp_path / "again", report=False).audit.ok
 
 
 @pytest.mark.parametrize("column", ["who", "illnes"])
 def test_only_what_is_published_makes_folders(column: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=f"partition_by names '{column}'.*not a column of the release"):
-        rf.run(asked(tmp_path, [column]), tmp_path / "out")
+        rf.run(asked(tmp_path, [column]), tmp_path / "out", report=False)
     assert names(tmp_path) == {"people.parquet"}
 
 
 def test_not_every_column_can_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="none is left"):
-        rf.run(asked(tmp_path, ["age", "region", "illness"]), tmp_path / "out")
+        rf.run(asked(tmp_path, ["age", "region", "illness"]), tmp_path / "out", report=False)
 
 
 def test_a_later_release_takes_the_place_of_an_earlier_one_and_leaves_nothing(tmp_path: Path) -> None:
-    rf.run(asked(tmp_path, ["region"]), tmp_path / "out")
+    rf.run(asked(tmp_path, ["region"]), tmp_path / "out", report=False)
     first = {path.relative_to(tmp_path / "released") for path in (tmp_path / "released").rglob("*.parquet")}
-    rf.run(asked(tmp_path, ["illness"], k=4), tmp_path / "out")
+    rf.run(asked(tmp_path, ["illness"], k=4), tmp_path / "out", report=False)
     assert first.isdisjoint(path.relative_to(tmp_path / "released") for path in (tmp_path / "released").rglob("*"))
     assert len([*(tmp_path / ".released.ringfence").glob("version-*")]) == 1
 
 
 def test_two_tables_are_two_folders(tmp_path: Path) -> None:
     spec = asked(tmp_path, ["region"], privacy={"l": 2}, method={"name": "anatomy"})
-    release = rf.run(spec, tmp_path / "out")
+    release = rf.run(spec, tmp_path / "out", report=False)
     assert release.audit.ok
-    assert names(tmp_path / "released_sensitive") == {"data_0.parquet"}
+    assert names(tmp_path / "released_sensitive") == {"data_0.parquet", "_RINGFENCE"}
     assert rf.audit(tmp_path / "released", spec, sensitive=tmp_path / "released_sensitive").ok
 
 
@@ -113,12 +119,12 @@ def test_what_is_no_release_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "released").mkdir()
     (tmp_path / "released/mine.txt").write_text("mine")
     with pytest.raises(EngineError, match="no release that could be replaced"):
-        rf.run(asked(tmp_path, []), tmp_path / "out")
+        rf.run(asked(tmp_path, []), tmp_path / "out", report=False)
     assert names(tmp_path) == {"people.parquet", "released"}
 
 
 def test_a_release_that_is_refused_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rf.run(asked(tmp_path, ["region"]), tmp_path / "out")
+    rf.run(asked(tmp_path, ["region"]), tmp_path / "out", report=False)
     before = {path: path.read_bytes() for path in (tmp_path / "released").rglob("*.parquet")}
     write = DuckDB.write_folder
 
@@ -128,14 +134,14 @@ def test_a_release_that_is_refused_leaves_the_earlier_one(tmp_path: Path, monkey
 
     monkeypatch.setattr(DuckDB, "write_folder", lose_a_part)
     with pytest.raises(AuditFailed):
-        rf.run(asked(tmp_path, ["region"]), tmp_path / "out")
+        rf.run(asked(tmp_path, ["region"]), tmp_path / "out", report=False)
     assert {path: path.read_bytes() for path in (tmp_path / "released").rglob("*.parquet")} == before
     assert len([*(tmp_path / ".released.ringfence").glob("version-*")]) == 1
     monkeypatch.undo()
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.setattr(DuckDB, "write_folder", lose_a_part)
     with pytest.raises(AuditFailed):
-        rf.run(asked(tmp_path / "elsewhere", ["region"]), tmp_path / "elsewhere/out")
+        rf.run(asked(tmp_path / "elsewhere", ["region"]), tmp_path / "elsewhere/out", report=False)
     assert names(tmp_path / "elsewhere") == {"people.parquet"}
 
 
@@ -161,6 +167,6 @@ def test_one_run_at_a_time_and_what_a_dead_one_left_is_swept(tmp_path: Path) -> 
 
 def test_rows_of_a_database_go_into_a_folder(tmp_path: Path) -> None:
     source, data = put("postgres", PEOPLE, tmp_path)
-    release = rf.run(asked(tmp_path, ["region"], source=source, data=data), tmp_path / "out")
+    release = rf.run(asked(tmp_path, ["region"], source=source, data=data), tmp_path / "out", report=False)
     assert release.audit.ok
-    assert len([*(tmp_path / "released").iterdir()]) == 3
+    assert len([*(tmp_path / "released").glob("region=*")]) == 3

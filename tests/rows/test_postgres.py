@@ -163,12 +163,13 @@ def test_a_release_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     source, data = put("postgres", PEOPLE, tmp_path)
     output = {"to": server.address, "table": "people.released"}
     spec = asked(source=source, output=output, **data)
-    for _ in range(2):
-        release = rf.run(spec, tmp_path / "out")
+    for first in (True, False):
+        release = rf.run(spec, tmp_path / "out", report=first)
         assert tables(sql) == ["released"]
         assert len(cells(sql, "SELECT * FROM people.released")) == release.metrics["rows"] == 6
     manifest = json.loads((tmp_path / "out/public/manifest.json").read_text())
-    assert manifest["release"] == {"table": "released"}
+    [(comment,)] = cells(sql, "SELECT obj_description('people.released'::regclass)")
+    assert manifest["release"] == {"table": "released", "id": comment.rpartition(" ")[2]}
     assert "postgresql" in manifest["versions"]
     assert [path.name for path in (tmp_path / "out/public").iterdir()] == ["manifest.json"]
     assert rf.audit(release.table, spec).ok
@@ -184,7 +185,7 @@ def test_a_release_takes_the_place_of_an_earlier_one_and_of_nothing_else(
     assert not (tmp_path / "other").exists()
     sql.execute("CREATE VIEW people.watched AS SELECT * FROM people.released")
     with pytest.raises(EngineError, match="views or keys depend on the earlier table"):
-        rf.run(spec, tmp_path / "out")
+        rf.run(spec, tmp_path / "out", report=False)
     assert len(cells(sql, "SELECT * FROM people.released")) == 6
 
 

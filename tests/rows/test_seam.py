@@ -126,6 +126,17 @@ def test_digests_tell_rows_apart_wherever_a_cell_ends(engine: Engine) -> None:
     assert {row["a"]: row[ROWS] for row in tallied} == {"xy": 1, "x": 2, None: 1}
 
 
+def test_rows_that_swap_a_cell_are_other_rows(engine: Engine) -> None:
+    """A digest that is a sum over cells would not notice; neither would rows that are two columns swapped."""
+    columns = {"a": ["1", "2", "3", "4"], "b": ["5", "6", "7", "8"], "c": ["x"] * 4}
+    swapped = [{**columns, "b": ["6", "5", "7", "8"]}, {**columns, "a": columns["b"], "b": columns["a"]}]
+    sums = [
+        engine.tally(engine.hold(pa.table(each)), [], ["a", "b", "c"], "key").to_pylist()[0].values()
+        for each in (columns, *swapped)
+    ]
+    assert len({tuple(each) for each in sums}) == 3
+
+
 def test_casts_that_fail_give_nothing(engine: Engine) -> None:
     rows = engine.hold(pa.table({"text": ["12", "-1.5e3", "x", "2024-02-30", "2024-02-29", None, "9" * 30]}))
     casts = {kind: engine.cast_or_none(rows["text"], kind).name(kind) for kind in ("int64", "float64", "timestamp")}

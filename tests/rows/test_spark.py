@@ -184,7 +184,12 @@ def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: P
     assert len([*target.glob("illness=*")]) == 3 * len(parts)
     assert sorted(row["who"] for row in session.read.parquet(str(target)).collect()) == list(range(600))
     assert not (tmp_path / "out" / "public" / "release.parquet").exists()
-    assert rf.audit(release.table, spec).ok
+    kept = rf.Spec.load(tmp_path / "out/private/spec.toml")
+    assert rf.audit(release.table, kept).ok
+    (target / "._RINGFENCE.crc").unlink()
+    (target / "_RINGFENCE").write_text("version 0, id 0")
+    [finding] = rf.audit(release.table, kept).findings
+    assert "'released' is not the release that its manifest speaks of" in finding.message
 
 
 def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_path: Path) -> None:
@@ -197,6 +202,10 @@ def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_p
             spec = spec_of(data=data).model_copy(update={"output": Output(to="spark://", table="made.released")})
             rf.run(spec, tmp_path / "out", report=False)
         assert session.table("made.released").count() == 600
+        kept = rf.Spec.load(tmp_path / "out/private/spec.toml")
+        assert rf.audit("spark://#made.released", kept).ok
+        session.sql("ALTER TABLE made.released SET TBLPROPERTIES ('ringfence' = 'version 0, id 0')")
+        assert not rf.audit("spark://#made.released", kept).ok
         session.createDataFrame(PEOPLE).write.saveAsTable("made.ours")
         spec = spec.model_copy(update={"output": Output(to="spark://", table="made.ours")})
         with pytest.raises(EngineError, match=r"'made.ours': it is there, and no release"):

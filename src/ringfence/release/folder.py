@@ -54,11 +54,8 @@ class Version:
         """A folder for what only this user may read and must not stay: it goes in the end, or with the next sweep."""
         return self.path.parent / SCRATCH
 
-    def publish(self) -> None:
-        """Make this version the one that the folder shows.
-
-        Everything is on the disk before the link that leads to it is renamed, and the rename before this returns.
-        """
+    def prepare(self) -> None:
+        """Bring everything to the disk, and refuse what cannot be published: what is left to do is one renaming."""
         house = self.path.parent
         with naming(self.folder):
             _refuse_taken(self.folder)
@@ -73,6 +70,11 @@ class Version:
                     (self.folder / part).symlink_to(_aim(part))
             sync(house)
             sync(self.folder)
+
+    def publish(self) -> None:
+        """Make this version, which was prepared, the one that the folder shows. It is on the disk when this returns."""
+        house = self.path.parent
+        with naming(self.folder):
             (house / NEXT).replace(house / CURRENT)
             sync(house)
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from math import isfinite
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numba
 import numpy
@@ -20,8 +21,10 @@ from ringfence.audit.verdict import Finding, Verdict
 from ringfence.errors import DataError, listed
 from ringfence.plans.base import Plan
 from ringfence.plans.typed import LOW, typed_rows
-from ringfence.release.folder import PUBLIC
+from ringfence.release.folder import PRIVATE, PUBLIC
 from ringfence.rows.engine import Engine, as_released
+from ringfence.rows.places import local_file
+from ringfence.rows.targets import identity_at
 from ringfence.search.decision import Decision
 from ringfence.search.progress import MOST_COUNTED, SearchResult
 from ringfence.spec import Spec
@@ -29,6 +32,8 @@ from ringfence.version import __version__
 
 MANIFEST = "manifest.json"
 FORMAT = "ringfence manifest 1"
+ID = "id"
+"""Of a release that is no file: what its note says where it is, drawn for it."""
 COUNTED = ("rows", "suppressed", "classes", "buckets")
 """Metrics that are no losses."""
 TYPED = "typed.parquet"
@@ -195,27 +200,31 @@ def file_hash(path: Path) -> str:
 # Whether it is so
 
 
-def with_manifest(engine: Engine, verdict: Verdict, release: Path, spec: Spec) -> Verdict:
-    """Add to the verdict on a release what is wrong with the manifest beside it, if it speaks of this file.
+def with_manifest(engine: Engine, verdict: Verdict, release: str | Path, spec: Spec) -> Verdict:
+    """Add to the verdict on a release what is wrong with its manifest: beside it, if that speaks of this file; of a
+    table or a folder, in the folder of the run that the specification comes from.
 
     Everything is checked that follows from the release and the specification, and what follows from the original where
     the verdict has seen it. What cannot be checked, a note says.
     """
-    manifest = release.parent / MANIFEST
-    if not manifest.is_file():
+    file = local_file(release)
+    manifest = _of_the_run(spec) if file is None else file.parent / MANIFEST
+    if manifest is None or not manifest.is_file():
         return verdict
     try:
         stated = json.loads(manifest.read_text(encoding="utf-8"))
-        if stated["release"]["file"] != release.name:
+        told = stated["release"]
+        kept_as = ("file",) if file is not None else ("table", "folder")
+        if _last_name(release) not in [told.get(kind) for kind in kept_as]:
             return verdict
         wrong = [
             *_wrong_form(stated),
-            *_wrong_files(stated, release),
+            *(_wrong_files(stated, file) if file is not None else _wrong_release(told, release, engine)),
             *_wrong_promise(stated, spec),
             *_wrong_counts(stated, verdict),
             *_wrong_measures(stated["verdict"]["measured"], _public_measures(verdict)),
         ]
-        wrong += wrong_typed(engine, release, spec) if "typed" in stated else ()
+        wrong += wrong_typed(engine, file, spec) if file is not None and "typed" in stated else ()
         note = _unchecked(stated, verdict)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
@@ -250,6 +259,33 @@ def _wrong_files(stated: Mapping[str, Any], release: Path) -> Iterator[str]:
         strange = sorted(path.name for path in release.parent.iterdir() if path.name not in {*files, MANIFEST})
         if strange:
             yield f"there are files beside the release that its manifest does not list: {listed(map(repr, strange))}"
+
+
+def _of_the_run(spec: Spec) -> Path | None:
+    """Return where the manifest is of the run that a specification was kept by, if it was."""
+    kept = spec.locate("").resolve()
+    return kept.with_name(PUBLIC) / MANIFEST if kept.name == PRIVATE else None
+
+
+def _last_name(release: str | Path) -> str:
+    """Return what a manifest calls a release: the last part of its name.
+
+    >>> _last_name("out/public/release.csv"), _last_name("postgresql://host/base#public.people")
+    ('release.csv', 'people')
+    """
+    parts = urlsplit(str(release))
+    if parts.fragment and parts.scheme:
+        return unquote(parts.fragment).rpartition(".")[2]
+    return PurePath(unquote(parts.path) if parts.scheme else release).name
+
+
+def _wrong_release(told: Mapping[str, str], release: str | Path, engine: Engine) -> Iterator[str]:
+    """Find out whether a table or a folder is another release than the one that was listed."""
+    if identity_at(release, engine) != told[ID]:
+        yield (
+            f"{_last_name(release)!r} is not the release that its manifest speaks of: it was made by another run, which"
+            " perhaps was stopped before it put its manifest in place; run again"
+        )
 
 
 def wrong_typed(engine: Engine, release: Path, spec: Spec) -> Iterator[str]:

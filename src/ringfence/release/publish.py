@@ -11,6 +11,7 @@ How they take their place in one step: `folder`.
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, TypeAlias
 
 import ibis
@@ -22,16 +23,15 @@ from ringfence.plans.items import refuse_torn
 from ringfence.plans.typed import typed_rows
 from ringfence.release.folder import Version
 from ringfence.release.job import AuditFailed, Job
-from ringfence.release.manifest import MANIFEST, SENSITIVE, TYPED, beside, build_manifest, files_of, wrong_typed
+from ringfence.release.manifest import ID, MANIFEST, SENSITIVE, TYPED, beside, build_manifest, files_of, wrong_typed
 from ringfence.rows.basket_rows import LINES, as_text
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.places import is_local
 from ringfence.rows.staging import put, spilling, staging, write_files
-from ringfence.rows.targets import Target
+from ringfence.rows.targets import Target, noted
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 from ringfence.values.builders import self_contained
-from ringfence.version import __version__
 
 FORMATS = ("csv", "parquet", "dat", "spmf")
 
@@ -52,6 +52,7 @@ def publish(
     Returns where the release is, and the audit. Whatever fails before that leaves an earlier release as it was.
     `sensitive` is the second table of those that are two. With a `target`, rows go there and not into a file.
     """
+    identity = token_hex(8)
     try:
         release = version.public / f"release.{file_format}"
         if target is None:
@@ -59,7 +60,7 @@ def publish(
             published = files_of(release)
         else:
             verdict, written = _fill(job, rows, target, version.scratch, sensitive)
-            published = target.published
+            published = {key: {**each, ID: identity} for key, each in target.published.items()}
         manifest = build_manifest(
             published, job.decision, job.spec, verdict, job.census.incomplete, job.engine.versions()
         )
@@ -69,8 +70,11 @@ def publish(
             _write_report(job, written, version.private, verdict, plots)
     except OSError as error:
         raise EngineError(f"cannot write to {str(version.folder)!r}: {error.strerror or error}") from error
+    # Two places cannot change in one step. Whoever is killed between the two leaves the release with the earlier
+    # manifest: sound, and known by its note, which has another `id`. Nothing but a renaming is left to do after it.
+    version.prepare()
     if target is not None:
-        target.commit(f"version {__version__}, {verdict.measured['rows']:,} rows")
+        target.commit(noted(f"{verdict.measured['rows']:,} rows", identity))
     version.publish()
     return (version.folder / "public" / release.name if target is None else target.address), verdict
 
@@ -176,7 +180,7 @@ def fill_audited(job: Job, rows: ibis.Table, target: Target) -> None:
     """Put a release where it goes, if it passes its audit when it is read back."""
     with spilling() as scratch:
         _fill(job, rows, target, scratch, None)
-        target.commit(f"version {__version__}, {job.decision.metrics['rows']:,} rows")
+        target.commit(noted(f"{job.decision.metrics['rows']:,} rows", token_hex(8)))
 
 
 def write_audited(job: Job, rows: ibis.Table, target: Path) -> None:
@@ -207,12 +211,15 @@ def save_audit(verdict: Verdict, spec: Spec, folder: Path, source: str | None = 
 
 
 def portable(spec: Spec) -> Spec:
-    """Return a specification that runs from anywhere: hierarchies inside it, the source by its full path."""
+    """Return a specification that runs from anywhere: hierarchies inside it, source and output by their full paths."""
     source = spec.data.source
     if source is not None and is_local(source):
         source = str(spec.locate(source).resolve())
     data = spec.data.model_copy(update={"source": source})
-    return self_contained(spec).model_copy(update={"data": data})
+    output = spec.output
+    if output.is_folder and output.to is not None:
+        output = output.model_copy(update={"to": str(spec.locate(output.to).absolute())})
+    return self_contained(spec).model_copy(update={"data": data, "output": output})
 
 
 def _as_json(content: Mapping[str, Any]) -> bytes:

@@ -23,6 +23,15 @@ from ringfence.rows.staging import LOCK, locked, naming, sync
 from ringfence.spec.tables import Data
 
 RELEASE, CURRENT, NEXT = "release", "current", "next"
+NOTE = "_RINGFENCE"
+"""The file that says which release a folder is; readers pass over what begins with an underscore."""
+
+
+def note_at(address: str, engine: Engine) -> str | None:  # noqa: ARG001
+    """Return the note of the release in a folder."""
+    with contextlib.suppress(OSError):
+        return (Path(address) / NOTE).read_text(encoding="utf-8")
+    return None
 
 
 class ParquetFolder:
@@ -76,9 +85,11 @@ class ParquetFolder:
         """Return the rows of what was staged, as they stand."""
         return self._engine.open(self._version / f"{RELEASE}{beside}", data, as_it_stands=True)
 
-    def commit(self, told: str) -> None:  # noqa: ARG002
+    def commit(self, note: str) -> None:
         """Put what was staged in place of what was there: all of it is on the disk before one link is renamed."""
         with naming(self._path):
+            for beside in self._staged:
+                (self._version / f"{RELEASE}{beside}" / NOTE).write_text(note, encoding="utf-8")
             for path in (*self._version.rglob("*"), self._version):
                 sync(path)
             for beside in self._staged:  # they lead nowhere as long as there is no current version

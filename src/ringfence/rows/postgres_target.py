@@ -8,6 +8,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 from urllib.parse import unquote, urldefrag
 
 import ibis
@@ -17,7 +18,7 @@ import pyarrow.parquet
 from ringfence.errors import EngineError, SpecError
 from ringfence.rows.engine import Engine
 from ringfence.rows.postgres import Postgres
-from ringfence.rows.postgres_wire import connect, copy_in, copy_out, create, quoted, read_as, saying
+from ringfence.rows.postgres_wire import complaint, connect, copy_in, copy_out, create, quoted, read_as, saying
 from ringfence.rows.remote import without_secrets
 from ringfence.spec.tables import Data
 
@@ -30,14 +31,29 @@ THERE = """
 """
 
 
+def note_at(address: str, engine: Engine) -> str | None:
+    """Return the note of the release that an address names in the database of an engine."""
+    assert isinstance(engine, Postgres)
+    with saying(f"cannot read {without_secrets(address)!r}"):
+        schema, name = _named(address, engine.connection)
+        there = engine.connection.execute(THERE, [schema, name]).fetchone()
+    return None if there is None else there[1]
+
+
+def _named(address: str, connection: "psycopg.Connection[Any]") -> tuple[str, str]:
+    """Return the schema and the name of the table that an address names."""
+    schema, dot, name = unquote(urldefrag(address)[1]).rpartition(".")
+    found = connection.execute("SELECT current_schema()").fetchone()
+    return (schema if dot else str((found or ["public"])[0])), name
+
+
 class PostgresTarget:
     """Where a release goes: a table, and for the second one of two, a table beside it. `with` it, what is not committed
     is gone in the end."""
 
     def __init__(self, address: str, engine: Engine) -> None:
         base, table = urldefrag(address)
-        schema, dot, name = unquote(table).rpartition(".")
-        if not name:
+        if not table:
             raise SpecError(f"{without_secrets(address)!r} names no table: put it behind a #, as in #people_released")
         self.address = address
         self.shown = f"the table {unquote(table)!r} of {without_secrets(base)!r}"
@@ -46,9 +62,7 @@ class PostgresTarget:
         self._connection = connect(base, "output.to") if self._own else engine.connection  # type: ignore[attr-defined]
         self._staged: dict[str, str] = {}
         with self._saying():
-            found = self._connection.execute("SELECT current_schema()").fetchone()
-            self._schema = schema if dot else str((found or ["public"])[0])
-        self._name = name
+            self._schema, self._name = _named(address, self._connection)
         self.refuse_taken("")
 
     def __enter__(self) -> "PostgresTarget":
@@ -113,16 +127,24 @@ class PostgresTarget:
                     writer.write_batch(batch)
         return self._engine.open(path, data, as_it_stands=True)
 
-    def commit(self, told: str) -> None:
-        """Put what was staged in place of what was there, in one step; `told` is what the tables say of themselves."""
+    def commit(self, note: str) -> None:
+        """Put what was staged in place of what was there, in one step; the `note` is a comment on the tables."""
         with self._saying():
             for beside, staged in self._staged.items():
                 final = f"{quoted(self._schema)}.{quoted(self._name + beside)}"
                 self._connection.execute(f"DROP TABLE IF EXISTS {final}")
                 self._connection.execute(f"ALTER TABLE {staged} RENAME TO {quoted(self._name + beside)}")
-                comment = f"{OURS}: {told}".replace("'", "''")
+                comment = f"{OURS}: {note}".replace("'", "''")
                 self._connection.execute(f"COMMENT ON TABLE {final} IS '{comment}'")
+        try:
             self._connection.commit()
+        except psycopg.OperationalError as error:
+            if not self._connection.closed:
+                raise complaint(error, f"cannot write {self.shown}") from error
+            raise EngineError(
+                f"cannot say whether {self.shown} was written: the connection was lost while it was put in place. It is"
+                " the earlier release or the new one, as a whole: run again"
+            ) from error
 
     @contextlib.contextmanager
     def _saying(self) -> Iterator[None]:

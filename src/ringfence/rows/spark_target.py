@@ -38,6 +38,27 @@ def spark_target(address: str, engine: Engine, partition_by: Sequence[str]) -> "
     return kind(unquote(parts.fragment or parts.path), address, engine, partition_by)
 
 
+def note_at(address: str, engine: Engine) -> str | None:
+    """Return the note of the release at an address; what is there and no release has none."""
+    assert isinstance(engine, Spark)
+    parts = urlsplit(address)
+    table = unquote(parts.fragment)
+    with engine.blaming(f"cannot read {address!r}"):
+        if table:
+            kept = engine.session.sql(f"SHOW TBLPROPERTIES {_named(table)}").collect()
+            return next((row["value"] for row in kept if row["key"] == OURS), None)
+        jvm: Any = engine.session._jvm
+        path = jvm.org.apache.hadoop.fs.Path(unquote(parts.path), NOTE)
+        files = path.getFileSystem(engine.session._jsparkSession.sessionState().newHadoopConf())
+        if not files.exists(path):
+            return None
+        opened = files.open(path)
+        try:
+            return str(jvm.org.apache.commons.io.IOUtils.toString(opened, "UTF-8"))
+        finally:
+            opened.close()
+
+
 class SparkTarget:
     """What folders and tables have in common: a name, and beside it that of a second table."""
 
@@ -59,7 +80,7 @@ class SparkTarget:
     @property
     def published(self) -> dict[str, dict[str, str]]:
         """The names of what was written, without the way to it."""
-        last = self._name.rpartition("/")[2]
+        last = self._name.rpartition("/" if self.kind == "folder" else ".")[2]
         return {("release" if not beside else beside[1:]): {self.kind: last + beside} for beside in self._staged}
 
     def stage(self, rows: ibis.Table, beside: str = "") -> None:
@@ -73,11 +94,11 @@ class SparkTarget:
         with self._saying():
             return self._engine.view(self.read(self._staged[beside]))
 
-    def commit(self, told: str) -> None:
+    def commit(self, note: str) -> None:
         """Put what was staged in place of what was there."""
         with self._saying():
             for beside, staged in [*self._staged.items()]:
-                self.put(staged, self._name + beside, told)
+                self.put(staged, self._name + beside, note)
                 del self._staged[beside]
 
     @contextmanager
@@ -107,7 +128,7 @@ class SparkTarget:
         """Return what was written under a name."""
         raise NotImplementedError
 
-    def put(self, staged: str, name: str, told: str) -> None:
+    def put(self, staged: str, name: str, note: str) -> None:
         """Give what was written its name, in place of what has it."""
         raise NotImplementedError
 
@@ -143,10 +164,10 @@ class FolderTarget(SparkTarget):
         schema = self._schemas[name]
         return self._engine.session.read.schema(schema).parquet(name).select(*map(_quoted, schema.names))
 
-    def put(self, staged: str, name: str, told: str) -> None:
-        note = self._files.create(self._path(staged, NOTE))
-        note.write(told.encode())
-        note.close()
+    def put(self, staged: str, name: str, note: str) -> None:
+        file = self._files.create(self._path(staged, NOTE))
+        file.write(note.encode())
+        file.close()
         earlier = self._path(f"{staged}-earlier")
         if self._files.exists(self._path(name)):
             self._renamed(self._path(name), earlier)
@@ -182,9 +203,9 @@ class CatalogueTarget(SparkTarget):
     def read(self, name: str) -> "DataFrame":
         return self._engine.session.table(name)
 
-    def put(self, staged: str, name: str, told: str) -> None:
+    def put(self, staged: str, name: str, note: str) -> None:
         session = self._engine.session
-        session.sql(f"ALTER TABLE {_named(staged)} SET TBLPROPERTIES ('{OURS}' = '{told}')")
+        session.sql(f"ALTER TABLE {_named(staged)} SET TBLPROPERTIES ('{OURS}' = '{note}')")
         session.sql(f"DROP TABLE IF EXISTS {_named(name)}")
         session.sql(f"ALTER TABLE {_named(staged)} RENAME TO {_named(name)}")
 

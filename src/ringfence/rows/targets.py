@@ -1,6 +1,7 @@
 """Where a release goes that is no file of a run's folder: a table of a database, or a folder of Parquet files; filled,
 read back, put in place at once."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, Self
@@ -11,6 +12,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.extras import needed
 from ringfence.rows.remote import is_database, is_spark
 from ringfence.spec.tables import Data
+from ringfence.version import __version__
 
 
 class Target(Protocol):
@@ -36,8 +38,29 @@ class Target(Protocol):
     def open(self, scratch: Path, data: Data, beside: str = "") -> ibis.Table:
         """Return the rows of what was staged, as they stand."""
 
-    def commit(self, told: str) -> None:
-        """Put all that was staged in place of what was there, in one step, with a note."""
+    def commit(self, note: str) -> None:
+        """Put all that was staged in place of what was there, in one step, with a note that can be read there."""
+
+
+def noted(told: str, identity: str) -> str:
+    """Return the note that a release carries where it is: what made it, and which release it is.
+
+    >>> noted("6 rows", "5c0f").partition(", ")[2]
+    '6 rows, id 5c0f'
+    """
+    return f"version {__version__}, {told}, id {identity}"
+
+
+def identity_at(address: str | Path, engine: Engine) -> str | None:
+    """Return which release is at an address, by the note that it carries; None where there is none."""
+    if is_database(address):
+        from ringfence.rows.postgres_target import note_at
+    elif is_spark(address):
+        from ringfence.rows.spark_target import note_at
+    else:
+        from ringfence.rows.parquet_folder import note_at
+    found = re.search(r"\bid ([0-9a-f]+)$", note_at(str(address), engine) or "")
+    return None if found is None else found[1]
 
 
 def target_for(address: str, engine: Engine, data: Data, partition_by: Sequence[str] = ()) -> Target:
