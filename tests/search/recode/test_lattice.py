@@ -134,6 +134,18 @@ def test_a_search_cut_short_certifies_a_bound_below_the_optimum(
         assert decision.search.cost == pytest.approx(best.cost, rel=1e-9, abs=1e-12)
 
 
+@given(case=cases(), k=st.integers(2, 5))
+def test_a_search_without_any_time_still_makes_a_release(case: Case, k: int) -> None:
+    """Everything generalized to the top keeps k wherever anything does, and takes no time to find."""
+    spec = with_parts(case.spec, privacy={"k": k}, method={"metric": "dm", "suppression": 0})
+    if case.census.rows < k:
+        return
+    decision = decide(case.census, spec, Watch(time_limit=-1.0))
+    assert decision.metrics["suppressed"] == 0
+    assert decision.search is not None
+    assert decision.search.bound <= decision.search.cost <= case.census.rows**2
+
+
 @given(case=cases())
 def test_k_1_changes_nothing(case: Case) -> None:
     decision = decide(case.census, with_parts(case.spec, privacy={"k": 1}), Watch())

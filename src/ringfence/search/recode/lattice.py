@@ -59,13 +59,15 @@ def search_levels(
     """Return the levels of the cheapest full-domain recoding that keeps `promise`, and the proof's figures.
 
     `limit` is the number of rows that may be suppressed. On a time limit the best node so far is returned with the
-    lowest bound of the boxes left open.
+    lowest bound of the boxes left open; if there is none yet, the coarsest.
 
     LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005, section 3 (roll-up). The
     boxes and their bounds are ours.
     """
     search = _LevelSearch(census, roller, promise, metric, limit, watch)
     search.explore(0, roller.finest, floor=-inf)
+    if search.best is None and watch.expired():
+        search.judge_coarsest()
     best = search.best
     if best is None:
         if watch.expired():
@@ -169,6 +171,12 @@ class _LevelSearch:
         for other in rest:
             self.levels[other] = 0
         return self._hopeless(floor + gain, hopeless)
+
+    def judge_coarsest(self) -> None:
+        """Evaluate the coarsest node: what is left to be had when there was no time to find a better one."""
+        self.levels = list(self.heights)
+        fields = self.roller.fields(list(enumerate(self.heights)))
+        self._judge(self.roller.roll(self.roller.finest, fields, self.roller.room()))
 
     def _judge(self, classes: Classes) -> None:
         """Evaluate the node under way exactly."""
