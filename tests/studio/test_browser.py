@@ -291,7 +291,7 @@ def test_pages_serve_everyone(page: "Page", studio: Studio) -> None:
 
 def test_main_path_by_keyboard_alone(page: "Page") -> None:
     def reach(selector: str) -> None:
-        for _ in range(150):
+        for _ in range(600):  # more than once around: a page that is drawn again meanwhile begins from its top
             page.keyboard.press("Tab")
             if page.evaluate("s => document.activeElement.matches(s)", selector):
                 return
