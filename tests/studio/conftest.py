@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -70,9 +71,15 @@ def end(studio: Studio) -> None:
 
 
 @pytest.fixture(scope="session")
-def studio() -> Iterator[Studio]:
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the address is written that the shared studio opens a browser with."""
+    return tmp_path_factory.mktemp("browser") / "opened"
+
+
+@pytest.fixture(scope="session")
+def studio(opened: Path) -> Iterator[Studio]:
     """The studio that all tests share."""
-    found = start()
+    found = start("--browser", BROWSER=f"sh -c 'echo %s > {opened}'")
     yield found
     end(found)
 

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
 import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -151,6 +153,29 @@ def test_hierarchies_show_their_tree_and_what_they_do_not_cover(studio: Studio) 
     towns = studio.client.post(f"{path}/hierarchies/town", json=from_file).json()
     assert [each["value"] for each in towns["uncovered"]] == ["Bergen"]
     assert towns["tree"]["children"][0]["ceiling"]
+
+
+def test_names_in_any_script_and_with_slashes(studio: Studio) -> None:
+    table = "возраст,a/b\n" + "".join(f"{20 + n % 9},{'xy'[n % 2]}\n" for n in range(60))
+    path = f"/projects/{studio.upload(table, 'таблица.csv')['id']}"
+    studio.client.post(f"{path}/roles", json={"column": "a/b", "role": "quasi"})
+    found = studio.client.post(f"{path}/hierarchies/a%2Fb")
+    assert found.status_code == 200, found.text
+    assert found.json()["leaves"] == 2
+    saved = studio.client.get(f"{path}/file")
+    assert unquote(saved.headers["content-disposition"]).endswith("''таблица.ringfence")
+    assert len(saved.content) == int(saved.headers["content-length"])
+    with zipfile.ZipFile(io.BytesIO(saved.content)) as file:
+        content = json.loads(file.read("project.json"))
+    for damage, status in (({"name": "a\r\nSet-Cookie: x"}, 201), ({"name": 5}, 422), ({"looked": {}}, 422)):
+        damaged = io.BytesIO()
+        with zipfile.ZipFile(damaged, "w") as file:
+            file.writestr("project.json", json.dumps({**content, **damage}))
+            file.writestr("files/таблица.csv", table)
+        opened = studio.client.post("/projects", params={"name": "a.ringfence"}, content=damaged.getvalue())
+        assert opened.status_code == status, opened.text
+        if status == 201:
+            assert "set-cookie" not in studio.client.get(f"/projects/{opened.json()['id']}/file").headers
 
 
 def test_items_have_a_tree_of_their_own(studio: Studio) -> None:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -54,6 +54,11 @@ def seen(page: "Page", selector: str) -> "LocatorAssertions":
     return expect(page.locator(selector))
 
 
+def settled(page: "Page") -> None:
+    """Wait until the page has the answers to all that was asked for."""
+    page.wait_for_selector("main:not([aria-busy])")
+
+
 def step(page: "Page", name: str) -> None:
     """Go to a step of the way."""
     page.click(f"[data-step={name}]")
@@ -64,11 +69,13 @@ def test_people_from_upload_to_download(page: "Page", tmp_path: Path) -> None:
     page.wait_for_selector("text=What is in the table?")
     assert "400 rows" in page.inner_text("#content")
     page.check("#role-4-sensitive", force=True)
+    settled(page)
     step(page, "promise")
-    page.click("#k-10")
+    page.evaluate("for (const id of ['k-20', 'k-3', 'k-10']) document.getElementById(id).click()")  # in a hurry
     page.wait_for_selector("#k-10[aria-pressed=true]")
     page.check("#method-mondrian")
     page.wait_for_selector(".chosen #method-mondrian")
+    assert [f"k = {k}" in (page.text_content("#steps") or "") for k in (20, 3, 10)] == [True, True, True]
     step(page, "publish")
     page.click("#make")
     page.wait_for_selector("#verdict")
@@ -113,6 +120,7 @@ def test_values_are_text_and_never_markup(page: "Page") -> None:
     assert page.locator("td", has_text=HOSTILE).count() >= 2
     assert page.locator("#content img").count() == 0
     page.check("#role-0-quasi", force=True)
+    settled(page)
     for name, sign in (("hierarchies", ".tree"), ("promise", "#method-local"), ("compare", "#compare")):
         step(page, name)
         page.wait_for_selector(sign)
@@ -139,11 +147,12 @@ def test_wrong_file_is_told_on_the_page(page: "Page") -> None:
     page.wait_for_selector("text=What is in the table?")
 
 
-def test_tabs_have_projects_of_their_own(page: "Page", studio: Studio) -> None:
+def test_tabs_have_projects_of_their_own(page: "Page") -> None:
     load(page, PEOPLE)
     page.wait_for_selector("text=What is in the table?")
     other = page.context.new_page()
-    other.goto(studio.base)
+    other.goto(f"{page.url.split('/p/')[0]}/")
+    other.wait_for_selector("#samples")
     assert "people.csv" not in other.content()
     load(other, "age,sex\n" + "".join(f"{20 + n % 5},{'fm'[n % 2]}\n" for n in range(80)), "others.csv")
     other.wait_for_selector("text=80 rows")
@@ -157,9 +166,8 @@ def test_work_goes_on_when_the_page_is_closed_and_can_be_killed(page: "Page") ->
     page.wait_for_selector("text=What is in the table?")
     step(page, "promise")
     page.select_option("#option-scheme", "set")
-    seen(page, "#option-scheme").to_have_value("set", timeout=PATIENT)
     step(page, "publish")
-    page.click("#make")
+    page.click("#make")  # at once: it waits for the change
     page.wait_for_selector("#job-kill")
     address = page.url
     page.goto("about:blank")
@@ -231,6 +239,7 @@ def test_tree_is_made_by_grouping_values(page: "Page") -> None:
     page.wait_for_selector("text=may not be passed")
     step(page, "promise")
     page.click("text=↶ Undo")
+    settled(page)
     step(page, "hierarchies")
     page.wait_for_selector("text=never beyond this")
 
@@ -304,7 +313,9 @@ def test_main_path_by_keyboard_alone(page: "Page") -> None:
     page.wait_for_selector("#role-0-quasi:checked")
     seen(page, "#role-0-quasi").to_be_focused(timeout=PATIENT)  # it stays where one was
     page.keyboard.press("ArrowLeft")
+    settled(page)
     page.wait_for_selector("#role-0-identifier:checked")
+    seen(page, "#role-0-identifier").to_be_focused(timeout=PATIENT)
     reach("[href='#hierarchies'].main")
     page.keyboard.press("Enter")
     page.wait_for_selector(".tree")
@@ -320,6 +331,12 @@ def test_main_path_by_keyboard_alone(page: "Page") -> None:
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
+    cookies: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.cookies.append(self.headers.get("Cookie", ""))
+        super().do_GET()
+
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
 
@@ -330,7 +347,7 @@ def test_page_of_another_origin_gets_nothing(page: "Page", studio: Studio, tmp_p
     page.wait_for_selector("text=What is in the table?")
     project = page.url.split("/p/")[1].split("#")[0]
     attacks = f"""
-    const base = "{studio.base}", path = base + "/api/projects/{project}";
+    const base = "{page.url.split("/p/")[0]}", path = base + "/api/projects/{project}";  // it knows even that
     window.got = [];
     async function tries(name, attempt) {{
       try {{ window.got.push([name, await attempt()]); }} catch (error) {{ window.got.push([name, "nothing"]); }}
@@ -365,7 +382,7 @@ def test_page_of_another_origin_gets_nothing(page: "Page", studio: Studio, tmp_p
         frame.onload = () => {{
           try {{ done(frame.contentDocument.body.textContent || "nothing"); }} catch (error) {{ done("nothing"); }}
         }};
-        frame.src = base + "/p/{project}";
+        frame.src = "{page.url.split("#")[0]}";
         document.body.append(frame);
       }}));
       return window.got;
@@ -383,6 +400,7 @@ def test_page_of_another_origin_gets_nothing(page: "Page", studio: Studio, tmp_p
         server.shutdown()
         server.server_close()
     assert len(got) == 9
+    assert {*_Quiet.cookies} == {""}  # cookies do not care for ports; the session's does not go there all the same
     assert {name: what for name, what in got.items() if what != "nothing"} == {}
     after = studio.client.get(f"/projects/{project}").json()
     assert after["at"] == 0

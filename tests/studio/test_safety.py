@@ -6,15 +6,20 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
+import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import httpx
 import pytest
 
+from ringfence.rows.staging import staging
+from ringfence.studio.bodies import MOST_JSON
 from ringfence.studio.projects import Projects
-from ringfence.studio.worker import Worker
+from ringfence.studio.serve import FOLDER
+from ringfence.studio.worker import Ending, Killed, Worker
 from tests.studio.conftest import PEOPLE, Studio, end, start
 
 pytestmark = pytest.mark.xdist_group("studio")
@@ -39,16 +44,37 @@ def test_without_token_or_session_nothing_is_shown(studio: Studio, path: str) ->
         cookie = welcome.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
-        assert stranger.get(path).status_code == 200
+        root = welcome.headers["location"].rstrip("/")
+        assert f"path={root};" in cookie.lower().replace(root.lower(), root) + ";"  # other ports do not get it
+        assert len(root) > 20
+        assert stranger.get(f"{root}{path}").status_code == 200
+        everywhere = {"Cookie": cookie.split(";")[0]}
+        assert stranger.get(path, headers=everywhere).status_code == 401  # only where the cookie belongs
+
+
+def test_address_that_opens_a_browser_lets_in_once(studio: Studio, opened: Path) -> None:
+    """Others on the machine can read the command line of a browser."""
+    for _ in range(100):
+        if opened.exists() and opened.read_text(encoding="utf-8").endswith("\n"):
+            break
+        time.sleep(0.1)
+    address = opened.read_text(encoding="utf-8").strip()
+    assert address.startswith(f"{studio.base}/?token=")
+    assert studio.token not in address
+    assert "set-cookie" in httpx.get(address).headers
+    assert "set-cookie" not in httpx.get(address).headers
+    for _ in range(2):  # unlike the one that is printed
+        assert "set-cookie" in httpx.get(studio.address).headers
 
 
 def test_other_hosts_and_origins_are_refused_even_with_the_session(studio: Studio, path: str) -> None:
     with httpx.Client(base_url=studio.base) as browser:
-        browser.get(f"/?token={studio.token}")
+        root = browser.get(f"/?token={studio.token}").headers["location"].rstrip("/")
+        path = f"{root}{path}"
         assert browser.get(path).status_code == 200
         port = studio.base.rsplit(":", 1)[1]
         events = f"{path}/jobs/x/events"
-        for each in (path, events, "/"):
+        for each in (path, events, f"{root}/", "/login"):
             assert browser.get(each, headers={"Host": f"evil.example:{port}"}).status_code == 421
             for origin in ("http://evil.example", "null", "http://127.0.0.1:1", f"https://127.0.0.1:{port}"):
                 assert browser.get(each, headers={"Origin": origin}).status_code == 403
@@ -104,11 +130,11 @@ def test_names_of_uploads_stay_in_their_folder(studio: Studio) -> None:
     assert studio.upload(PEOPLE, "a\\b<script>.csv")["name"] == "b_script_.csv"
 
 
-def test_uploads_are_limited_and_folders_are_private_and_removed() -> None:
-    studio = start("--upload-limit", "1")
+def test_uploads_are_limited_and_folders_are_private_and_removed(tmp_path: Path) -> None:
+    studio = start("--upload-limit", "1", TMPDIR=str(tmp_path))
     try:
-        folders = _folders()
-        assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
+        (folder,) = tmp_path.glob("ringfence-studio-*")
+        assert folder.stat().st_mode & 0o077 == 0
         large = studio.client.post("/projects", params={"name": "a.csv"}, content=b"a,b\n" + b"1,2\n" * 300_000)
         assert large.status_code == 413
         assert "larger than 1 MB" in large.json()["error"]["message"]
@@ -118,13 +144,12 @@ def test_uploads_are_limited_and_folders_are_private_and_removed() -> None:
             assert bomb.status_code == 413, name
             assert "unpacks to more" in bomb.json()["error"]["message"]
         project = studio.upload(PEOPLE)
-        kept = [folder for folder in _folders() if (folder / project["id"]).is_dir()]
-        assert len(kept) == 1
+        assert (folder / project["id"]).is_dir()
         assert studio.client.delete(f"/projects/{project['id']}").status_code == 204
-        assert not (kept[0] / project["id"]).exists()
+        assert not (folder / project["id"]).exists()
     finally:
         end(studio)
-    assert not kept[0].exists()
+    assert not folder.exists()
 
 
 def zeros() -> bytes:
@@ -178,32 +203,85 @@ def test_files_do_not_stand_in_the_way_of_releases(studio: Studio, path: str) ->
     project = path.removeprefix("/api")
     for name in ("releases", "judged", "people.csv"):
         added = studio.client.post(f"{project}/files", params={"name": name}, content="a;b\n").json()
-        assert added["file"] == f"hierarchy-{name}"
+        assert added["file"] == f"2-{name}"
+    again = studio.client.post(f"{project}/files", params={"name": "people.csv"}, content="c;d\n").json()
+    assert again["file"] == "3-people.csv"  # what earlier steps speak of stays
+
+
+def test_requests_are_limited_before_they_are_read(studio: Studio, path: str) -> None:
+    long = b'{"tables": {}, "what": "' + b"x" * MOST_JSON + b'"}'
+    cases: list[tuple[str, str, bytes | Iterator[bytes]]] = [
+        ("PATCH", f"{path}/spec", long),
+        ("PATCH", f"{path}/spec", iter([long])),  # which does not say how long it is
+        ("POST", f"{path}/hierarchies/age", long),
+        ("POST", "/api/session", b"token=" + b"x" * 100_000),
+    ]
+    for method, where, content in cases:
+        headers = {"Authorization": f"Bearer {studio.token}", "Content-Type": "application/json"}
+        with httpx.Client(base_url=studio.base, headers=headers, timeout=60) as client:
+            answer = client.request(method, where, content=content)
+        assert answer.status_code == 413, where
+        assert "bytes" in answer.json()["error"]["message"]
+
+
+def test_whatever_goes_wrong_has_one_shape(studio: Studio, path: str) -> None:
+    project = path.removeprefix("/api")
+    as_json = {"Content-Type": "application/json"}
+    for status, answer in (
+        (404, studio.client.get("/nothing")),
+        (405, studio.client.put(project)),
+        (400, studio.client.patch(f"{project}/spec", content=b"[" * 100_000, headers=as_json)),
+        (400, studio.client.patch(f"{project}/spec", content=b"\xff", headers=as_json)),
+        (422, studio.client.patch(f"{project}/spec", content=b"{", headers=as_json)),
+        (422, studio.client.post(f"{project}/comparison", json={"methods": []})),
+    ):
+        assert answer.status_code == status, answer.text
+        assert {*answer.json()["error"]} == {"kind", "message"}
+
+
+def test_databases_do_not_read_other_files(studio: Studio, tmp_path: Path) -> None:
+    """A view of a database that somebody uploads could name any file of the machine."""
+    (tmp_path / "secret.csv").write_text("name,illness\nAnn,flu\nBob,cold\n", encoding="utf-8")
+    for name, view, status in (
+        ("good", "SELECT range % 7 AS age, 'x' AS town FROM range(50)", 201),
+        ("text", f"SELECT content AS a, 1 AS b FROM read_text('{tmp_path}/secret.csv')", 422),
+        ("scan", f"SELECT * FROM '{tmp_path}/secret.csv'", 422),
+    ):
+        with duckdb.connect(tmp_path / f"{name}.duckdb") as made:
+            made.execute(f"CREATE VIEW v AS {view}")
+        content = (tmp_path / f"{name}.duckdb").read_bytes()
+        answer = studio.client.post("/projects", params={"name": f"{name}.duckdb"}, content=content)
+        assert answer.status_code == status, answer.text
+        assert status == 201 or "reads from outside of its file" in answer.json()["error"]["message"]
+
+
+def test_work_that_is_ended_before_it_begins_does_not_begin(tmp_path: Path) -> None:
+    worker = Worker(tmp_path, 10**10)
+    with pytest.raises(Killed):
+        worker.do("draft", None, Ending(killed=True), source="nothing.csv")
+    assert worker.memory == 0
 
 
 def test_token_leaves_the_address_and_goes_nowhere(studio: Studio) -> None:
     welcome = httpx.get(studio.address)
-    assert welcome.headers["location"] == "/"
+    assert studio.token not in welcome.headers["location"]
     assert welcome.headers["referrer-policy"] == "no-referrer"
     assert studio.token not in httpx.get(f"{studio.base}/login", params={"token": studio.token}).text
 
 
-def test_what_a_killed_studio_leaves_is_swept() -> None:
-    first = start()
+def test_what_a_killed_studio_leaves_is_swept(tmp_path: Path) -> None:
+    first = start(TMPDIR=str(tmp_path))
     project = first.upload(PEOPLE)["id"]
-    (left,) = [folder for folder in _folders() if (folder / project).is_dir()]
+    (left,) = tmp_path.glob("ringfence-studio-*")
+    assert (left / project).is_dir()
     first.process.send_signal(signal.SIGKILL)
     first.process.wait(10)
     first.client.close()
     assert first.process.stdout is not None
     first.process.stdout.close()
     assert left.exists()
-    end(start())
-    assert not left.exists()
-
-
-def _folders() -> list[Path]:
-    return [path for path in Path(tempfile.gettempdir()).iterdir() if path.name.startswith("ringfence-studio")]
+    with staging(tmp_path, FOLDER):  # as the next one does first of all
+        assert not left.exists()
 
 
 def test_another_host_demands_a_token() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
@@ -34,18 +35,18 @@ def shown_project(one: Project) -> dict[str, Any]:
     except RingfenceError as error:
         wrong = str(error)
     return {
+        **one.looked,
         "id": one.id,
         "name": one.name,
-        **one.looked,
         "spec": one.spec,
         "began": {name: part["role"] for name, part in one.steps[0].spec["attributes"].items()},
         "wrong": wrong,
         "steps": [step.what for step in one.steps],
         "at": one.at,
-        "jobs": [{"id": job.id, "kind": job.kind, "state": job.state} for job in one.jobs.values()],
+        "jobs": [{"id": job.id, "kind": job.kind, "state": job.state} for job in [*one.jobs.values()]],
         "releases": [
             {"id": made.id, "name": made.name, "ok": made.result["ok"], "rows": made.result["rows"]}
-            for made in one.releases.values()
+            for made in [*one.releases.values()]  # another may be added meanwhile
         ],
         "has_comparison": one.comparison is not None,
         "has_front": one.front is not None and one.front["of"] == one.at,
@@ -65,8 +66,12 @@ def without(parts: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def as_file(name: str) -> dict[str, str]:
-    plain = name.encode("ascii", "replace").decode().replace('"', "_")
-    return {"Content-Disposition": f'attachment; filename="{plain}"'}
+    """Return the header by which an answer becomes a file; its name may be in any script.
+
+    >>> as_file("données.csv")
+    {'Content-Disposition': "attachment; filename*=UTF-8''donn%C3%A9es.csv"}
+    """
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 def attached(content: bytes, name: str, kind: str) -> Response:

@@ -6,11 +6,12 @@ Endpoints that are plain functions run in threads; the heavy work is done by wor
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 
 from ringfence.errors import RingfenceError, Unsatisfiable
 from ringfence.studio import project_routes, release_routes, work_routes
+from ringfence.studio.bodies import TooLarge
 from ringfence.studio.projects import Busy, NotFound, Projects
-from ringfence.studio.shelf import TooLarge
 from ringfence.studio.worker import Bug, Killed
 from ringfence.version import __version__
 
@@ -39,6 +40,8 @@ def make_app(projects: Projects, most_upload: int) -> FastAPI:
     for kind in (RingfenceError, Bug):
         app.add_exception_handler(kind, _told)
     app.add_exception_handler(RequestValidationError, _told_invalid)
+    app.add_exception_handler(HTTPException, _told_status)
+    app.add_exception_handler(Exception, _told_mistake)
     for routes in (project_routes, work_routes, release_routes):
         app.include_router(routes.router, prefix="/api")
     return app
@@ -46,12 +49,25 @@ def make_app(projects: Projects, most_upload: int) -> FastAPI:
 
 def _told(_: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
-    return JSONResponse({"error": {"kind": type(error).__name__, "message": str(error)}}, status)
+    return _answer(status, type(error).__name__, str(error))
 
 
 def _told_invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
-    message = f"{where}: {first['msg']}" if where else str(first["msg"])
-    return JSONResponse({"error": {"kind": "RequestError", "message": message}}, 422)
+    return _answer(422, "RequestError", f"{where}: {first['msg']}" if where else str(first["msg"]))
+
+
+def _told_status(request: Request, error: Exception) -> Response:
+    """Tell what is refused before any of our functions is asked: a path or a method that is not there, odd JSON."""
+    assert isinstance(error, HTTPException)
+    return _answer(error.status_code, "RequestError", f"{request.method} {request.url.path}: {error.detail}")
+
+
+def _told_mistake(_: Request, error: Exception) -> Response:
+    return _answer(500, "Bug", f"a mistake in Ringfence, not in your input ({type(error).__name__}: {error})")
+
+
+def _answer(status: int, kind: str, message: str) -> Response:
+    return JSONResponse({"error": {"kind": kind, "message": message}}, status)

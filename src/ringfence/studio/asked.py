@@ -65,7 +65,9 @@ class CompareAsked(BaseModel):
     """How long to compare."""
 
     budget: float = Field(default=30, gt=0, le=3600, description="seconds for all candidates together")
-    methods: list[str] | None = Field(default=None, description="names of methods to try; all that apply if not given")
+    methods: list[str] | None = Field(
+        default=None, min_length=1, description="names of methods to try; all that apply if not given"
+    )
 
 
 class AskedCandidate(BaseModel):

@@ -4,6 +4,9 @@ A studio holds data of people, and any page that is open in the same browser can
 be one that the studio is served under (else a name that an attacker points to this machine would do), the Origin, where
 a browser tells one, must be the studio itself, and so must be the site that a browser says the request comes from.
 Whoever passes that needs the session, which a browser has as a cookie that no script can read, or the token.
+
+Cookies go to every port of a host, so also to whatever else is served on this machine. Therefore the pages are under a
+path that nobody can guess, and the cookie is for that path alone.
 """
 
 import hashlib
@@ -51,6 +54,9 @@ class Guard:
         self._app, self._hosts = app, {host.lower() for host in hosts}
         self._token, self._cookie = token, cookie
         self._session = secrets.token_urlsafe(32)
+        self.root = f"/{secrets.token_urlsafe(18)}"
+        """Where the pages are."""
+        self._tickets: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check a request, and pass it on."""
@@ -67,10 +73,14 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        answer = self._refusal(scope)
+        inside = scope["path"].startswith(f"{self.root}/")
+        if inside:
+            path = scope["path"].removeprefix(self.root)
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        answer = self._refusal(scope, inside)
         await (self._app if answer is None else answer)(scope, receive, sent)
 
-    def _refusal(self, scope: Scope) -> Response | None:  # noqa: PLR0911  one rule after the other
+    def _refusal(self, scope: Scope, inside: bool) -> Response | None:  # noqa: PLR0911  one rule after the other
         headers, path = Headers(scope=scope), scope["path"]
         host = headers.get("host", "").lower()
         if host not in self._hosts:
@@ -81,13 +91,13 @@ class Guard:
         if any(site not in OURSELVES for site in headers.getlist("sec-fetch-site")):
             return _refused(403, "Origin", "requests of other sites are not answered")
         asked = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-        if path == "/" and asked and self._is_token(asked[0]):
-            return self.welcome(RedirectResponse("/", 303))
+        if path == "/" and asked and (self.is_token(asked[0]) or self._is_ticket(asked[0])):
+            return self.welcome()
         if path in OPEN:
             return None
-        if self._is_token(headers.get("authorization", "").removeprefix("Bearer ")):
+        if self.is_token(headers.get("authorization", "").removeprefix("Bearer ")):
             return None
-        if not self._has_session(headers):
+        if not (inside and self._has_session(headers)):
             if path.startswith("/api/"):
                 return _refused(401, "Session", "the studio asks for its token: Authorization: Bearer ...")
             return RedirectResponse("/login", 303)
@@ -97,17 +107,24 @@ class Guard:
 
     def is_token(self, word: str) -> bool:
         """Whether a word is the token."""
-        return self._is_token(word)
+        return _same(word, self._token)
 
-    def welcome(self, response: Response) -> Response:
-        """Give a browser the session, with an answer."""
-        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
+    def ticket(self) -> str:
+        """Return a word that lets in once: the command line that opens a browser can be read by others."""
+        made = secrets.token_urlsafe(24)
+        self._tickets.add(made)
+        return made
+
+    def welcome(self) -> Response:
+        """Lead a browser to the first page, with the session."""
+        response = RedirectResponse(f"{self.root}/", 303)
+        response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path=self.root)
         return response
 
-    def _is_token(self, word: str) -> bool:
-        return _same(word, self._token)
+    def _is_ticket(self, word: str) -> bool:
+        found = next((ticket for ticket in self._tickets if _same(word, ticket)), None)
+        self._tickets.discard(found or "")
+        return found is not None
 
     def _has_session(self, headers: Mapping[str, str]) -> bool:
         try:

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Any, Literal, TypeAlias
 
 from ringfence.errors import RingfenceError
-from ringfence.studio.worker import Bug, Killed, Worker
+from ringfence.studio.worker import Bug, Ending, Killed, Worker
 
 State: TypeAlias = Literal["running", "done", "failed", "killed"]
 
@@ -29,7 +29,7 @@ class Work:
     """Whether the worker is there for this job alone."""
     id: str = field(default_factory=lambda: token_urlsafe(9))
     state: State = "running"
-    stopping: bool = False
+    ending: Ending = field(default_factory=Ending)
     stages: list[dict[str, Any]] = field(default_factory=list)
     course: list[tuple[float, float, float | None]] = field(default_factory=list)
     parts: list[Any] = field(default_factory=list)
@@ -47,12 +47,15 @@ class Work:
 
     def _work(self, task: str, finish: Callable[[Any], Any], arguments: dict[str, Any]) -> None:
         try:
-            self.result = finish(self.worker.do(task, self._told, **arguments))
+            self.result = finish(self.worker.do(task, self._told, self.ending, **arguments))
             state: State = "done"
         except Killed as error:
             state, self.error = "killed", {"kind": "Killed", "message": str(error)}
         except (RingfenceError, Bug) as error:
             state, self.error = "failed", {"kind": type(error).__name__, "message": str(error)}
+        except Exception as error:  # whatever it is, somebody waits to be told
+            message = f"a mistake in Ringfence, not in your input ({type(error).__name__}: {error})"
+            state, self.error = "failed", {"kind": "Bug", "message": message}
         if self.is_own:
             self.worker.close()
         self._ended = time.monotonic()
@@ -76,12 +79,13 @@ class Work:
 
     def stop(self) -> None:
         """Ask for the best so far."""
-        self.stopping = True
+        self.ending.stopping = True
         self.version += 1
         self.worker.stop()
 
     def kill(self) -> None:
         """End it at once; nothing is kept."""
+        self.ending.killed = True
         self.worker.kill()
 
     @property
@@ -95,7 +99,7 @@ class Work:
             "id": self.id,
             "kind": self.kind,
             "state": self.state,
-            "stopping": self.stopping,
+            "stopping": self.ending.stopping,
             "seconds": round((self._ended or time.monotonic()) - self._began, 2),
             "stages": list(self.stages),
             "course": list(self.course),

@@ -8,13 +8,16 @@ from urllib.parse import parse_qs
 
 import jinja2
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from starlette.concurrency import run_in_threadpool
 
+from ringfence.studio.bodies import bounded
 from ringfence.studio.guard import Guard
 from ringfence.version import __version__
 
 HERE = Path(__file__).parent
+MOST_FORM = 2_000
+"""How many bytes the form with the token may have: nobody has been let in yet."""
 KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 STEPS = {
@@ -62,23 +65,24 @@ def add_pages(app: FastAPI, guard: Guard) -> None:
 
     @app.get("/", include_in_schema=False)
     def home() -> Response:
-        return _page("home")
+        return _page("home", root=guard.root)
 
     @app.get("/login", include_in_schema=False)
     def login() -> Response:
-        return _page("login", wrong=False)
+        return _page("login", root="", wrong=False)
 
     @app.post("/api/session", tags=["session"])
     async def session(request: Request) -> Response:
         """Exchange the token (a form's field `token`) for a session."""
-        given = parse_qs((await request.body())[:2000].decode("utf-8", "replace")).get("token", [""])[0]
+        form = await bounded(request, MOST_FORM)
+        given = parse_qs(form.decode("utf-8", "replace")).get("token", [""])[0]
         if not guard.is_token(given.strip()):
-            return _page("login", 403, wrong=True)
-        return guard.welcome(RedirectResponse("/", 303))
+            return _page("login", 403, root="", wrong=True)
+        return guard.welcome()
 
     @app.get("/p/{project}", include_in_schema=False)
     def project(project: str) -> Response:
-        return _page("project", project=project)
+        return _page("project", root=guard.root, project=project)
 
     @app.get("/favicon.svg", include_in_schema=False)
     def icon() -> Response:

@@ -1,20 +1,25 @@
 """Projects and their specifications: open, look at, change, save, close."""
 
 import asyncio
+import itertools
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_urlsafe
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Body, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import Response, StreamingResponse
 
 from ringfence.spec import Spec
-from ringfence.studio.answers import All, One, attached, shown_project
+from ringfence.studio.answers import All, One, as_file, attached, shown_project
 from ringfence.studio.asked import Change, PeopleAsked, RoleAsked, Sample
+from ringfence.studio.bodies import BoundedRoute
 from ringfence.studio.forms import choices, vocabulary
 from ringfence.studio.projects import NotFound, check_inside, plain_name
 from ringfence.studio.roles import people_tables, role_tables
 from ringfence.studio.shelf import (
+    CHUNK,
     SAMPLES,
     SUFFIX,
     open_project,
@@ -27,7 +32,7 @@ from ringfence.studio.shelf import (
 PLACES = ("releases", "judged")
 """Folders of a project, which no file may be in the way of."""
 
-router = APIRouter()
+router = APIRouter(route_class=BoundedRoute)
 
 
 @router.get("/vocabulary")
@@ -85,9 +90,17 @@ def save(one: One) -> Response:
     path = one.folder.parent / f"{token_urlsafe(12)}{SUFFIX}"
     try:
         save_project(one, path)
-        return attached(path.read_bytes(), f"{Path(one.name).stem}{SUFFIX}", "application/zip")
+        saved = path.open("rb")
     finally:
-        path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)  # what is open can be read to its end
+    headers = as_file(f"{Path(one.name).stem}{SUFFIX}") | {"Content-Length": str(os.fstat(saved.fileno()).st_size)}
+    return StreamingResponse(_parts(saved), media_type="application/zip", headers=headers)
+
+
+def _parts(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while part := file.read(CHUNK):
+            yield part
 
 
 # Specification
@@ -135,7 +148,7 @@ def toml(one: One) -> Response:
     return attached(Spec(**one.spec).dumps().encode(), f"{Path(one.name).stem}.toml", "application/toml")
 
 
-@router.post("/projects/{project}/hierarchies/{name}")
+@router.post("/projects/{project}/hierarchies/{name:path}")
 def hierarchy(one: One, name: str, attribute: Annotated[dict[str, Any] | None, Body()] = None) -> Any:
     """Return the tree of an attribute over the values of the table, as it is or as it would be with another
     attribute."""
@@ -152,11 +165,15 @@ def hierarchy(one: One, name: str, attribute: Annotated[dict[str, Any] | None, B
 async def add_file(
     request: Request, one: One, name: Annotated[str, Query(min_length=1, max_length=300)]
 ) -> dict[str, Any]:
-    """Add a file to the project, such as a hierarchy: it is the body, and is known by the name that is returned."""
+    """Add a file to the project, such as a hierarchy: it is the body, and is known by the name that is returned.
+
+    None takes the place of another: what earlier steps speak of stays as it was.
+    """
     plain = plain_name(name)
-    if plain in (one.source, *PLACES):
-        plain = f"hierarchy-{plain}"
-    (one.folder / plain).unlink(missing_ok=True)
+    for number in itertools.count(2):
+        if plain not in PLACES and not (one.folder / plain).exists():
+            break
+        plain = f"{number}-{plain_name(name)}"
     await receive(request.stream(), one.folder / plain, request.app.state.most_upload)
     return {"file": plain}
 

@@ -14,12 +14,13 @@ from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
 from ringfence.studio.answers import One, as_file, check_attacks
 from ringfence.studio.asked import AskedAttacks, RunAsked
+from ringfence.studio.bodies import BoundedRoute
 from ringfence.studio.downloads import downloads, without_formulas
 from ringfence.studio.guard import REPORT_POLICY
 from ringfence.studio.projects import MadeRelease, NotFound, Project, plain_name
 from ringfence.studio.shelf import receive
 
-router = APIRouter()
+router = APIRouter(route_class=BoundedRoute)
 
 
 @router.post("/projects/{project}/runs", status_code=202)
@@ -59,7 +60,7 @@ def show_release(one: One, release: str) -> dict[str, Any]:
         {"file": key, "name": file.name, "what": file.what, "private": file.private, "bytes": file.path.stat().st_size}
         for key, file in files.items()
     ]
-    return {"id": made.id, "name": made.name, "spec": made.spec, "files": listed_files, **made.result}
+    return {**made.result, "id": made.id, "name": made.name, "spec": made.spec, "files": listed_files}
 
 
 @router.get("/projects/{project}/releases/{release}/files/{file}")

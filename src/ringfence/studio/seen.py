@@ -28,6 +28,8 @@ SHOWN_VALUES = 14
 SHOWN_STEPS = 60
 """Numbers and dates are shown side by side, in up to so many steps."""
 EXAMPLES = 3
+LONGEST_CELL = 400
+"""Of a longer cell, so many characters are shown."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class FirstRows:
         )
 
     def as_text(self) -> list[list[str | None]]:
-        """Return the cells as people read them; None where a value is missing."""
-        return [[as_cell(cell) for cell in row] for row in self.cells]
+        """Return the cells as people read them, long ones cut; None where a value is missing."""
+        return [[_cut(as_cell(cell)) for cell in row] for row in self.cells]
 
     def leaves(self, census: Census, spec: Spec) -> Longs:
         """Return the leaf that each row has in each quasi-identifier, -1 where it has none; read once for a census."""
@@ -73,6 +75,10 @@ def as_cell(value: Any) -> str | None:
         return ", ".join(text(item) for item in value)
     missing = value is None or value != value or value == ""  # noqa: PLR0124  NaN is missing
     return None if missing else text(value)
+
+
+def _cut(cell: str | None) -> str | None:
+    return cell if cell is None or len(cell) <= LONGEST_CELL else f"{cell[:LONGEST_CELL]}…"
 
 
 def seen(census: Census, plan: Plan, spec: Spec, first: FirstRows) -> dict[str, Any] | None:

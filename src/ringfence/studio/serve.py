@@ -53,14 +53,15 @@ def serve(
         app = make_app(projects, most_upload)
         guard = Guard(app, hosts, secret, cookie=f"ringfence-{port}")
         add_pages(app, guard)
-        address = f"http://{hosts[0] if host != 'localhost' else hosts[1]}/?token={secret}"
+        served = hosts[1] if host == "localhost" else hosts[0]
+        address = f"http://{served}/?token={secret}"
         warm_up()
         server = _Server(uvicorn.Config(guard, log_level="warning", access_log=False, timeout_graceful_shutdown=2))
 
         def begun() -> None:
             ready(address)
             if browse:
-                webbrowser.open(address)
+                webbrowser.open(f"http://{served}/?token={guard.ticket()}")
 
         server.begun = begun
         try:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.rows.formats import without_compression
 from ringfence.spec import Spec
+from ringfence.studio.bodies import TooLarge
 from ringfence.studio.projects import HistoryStep, MadeRelease, Project, Projects, check_inside, plain_name
 from ringfence.studio.worker import Worker
 
@@ -26,13 +27,12 @@ SAMPLES = {
 SUFFIX = ".ringfence"
 CONTENT = "project.json"
 FORMAT = "ringfence project 1"
+LOOKED = {"rows", "columns", "pairs", "together", "people", "first"}
+RESULT = {"ok", "rows", "verdict", "kept", "promises", "limits", "seen", "items"}
+"""What a saved project must tell of its table, and of each release."""
 MOST_TIMES = 20
 """A project's file may become so many times larger than an upload may be, and no more."""
 CHUNK = 1 << 20
-
-
-class TooLarge(DataError):
-    """What was sent is larger than allowed."""
 
 
 async def receive(stream: AsyncIterable[bytes], path: Path, most: int) -> None:
@@ -106,7 +106,8 @@ def _look(projects: Projects, desk: Worker, task: str, **arguments: Any) -> Any:
 
 def save_project(project: Project, path: Path) -> None:
     """Write a project into one file: its table, its steps, and its releases. Private as the table is."""
-    releases = [{**asdict(made), "folder": made.folder.name} for made in project.releases.values()]
+    kept = [*project.releases.values()]
+    releases = [{**asdict(made), "folder": made.folder.name} for made in kept]
     content = {
         "format": FORMAT,
         "name": project.name,
@@ -121,7 +122,7 @@ def save_project(project: Project, path: Path) -> None:
         for each in project.folder.iterdir():
             if each.is_file():
                 file.write(each, f"files/{each.name}")
-        for made in project.releases.values():
+        for made in kept:
             for part in ("public", "private"):
                 for each in (made.folder / part).iterdir():
                     if each.is_file():
@@ -139,25 +140,31 @@ def open_project(projects: Projects, folder: Path, path: Path, most: int) -> Pro
             if content["format"] != FORMAT:
                 raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
             _unpack(file, folder)
+        if not {*content["looked"]} >= LOOKED or any(not {*each["result"]} >= RESULT for each in content["releases"]):
+            raise ValueError("a part of it is missing")
         steps = [HistoryStep(str(step["what"]), step["spec"]) for step in content["steps"]]
-        source = plain_name(content["source"])
+        name, source = plain_name(content["name"]), plain_name(content["source"])
         for parts in (*(step.spec for step in steps), *(each["spec"] for each in content["releases"])):
             Spec(**parts)
             check_inside(parts, source)
         releases = [
             MadeRelease(
-                each["id"], each["name"], folder / "releases" / plain_name(each["folder"]), each["spec"], each["result"]
+                plain_name(each["folder"]),
+                str(each["name"]),
+                folder / "releases" / plain_name(each["folder"]),
+                each["spec"],
+                each["result"],
             )
             for each in content["releases"]
         ]
         if not (folder / source).is_file() or not 0 <= content["at"] < len(steps):
             raise ValueError("a part of it is missing")
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, OSError) as error:
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError, OSError) as error:
         raise DataError(f"this is not a project that Ringfence saved, or a damaged one: {error}") from None
     finally:
         path.unlink(missing_ok=True)
     desk = Worker(folder, projects.most_memory)
-    project = projects.add(content["name"], desk, source, content["looked"], steps)
+    project = projects.add(name, desk, source, content["looked"], steps)
     project.at = content["at"]
     project.releases = {made.id: made for made in releases}
     return project

@@ -10,6 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 
 import ringfence as rf
@@ -18,7 +19,7 @@ from ringfence.draft.draft import Draft
 from ringfence.draft.hierarchies import fit
 from ringfence.draft.profile import look_at
 from ringfence.draft.roles import guess_role
-from ringfence.errors import SpecError
+from ringfence.errors import DataError, SpecError
 from ringfence.events import Event
 from ringfence.plans.recode import GlobalPlan
 from ringfence.release.card import card_of
@@ -29,6 +30,8 @@ from ringfence.report.claims import limits, promises
 from ringfence.report.evidence import uniformities
 from ringfence.report.words import kept
 from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.duckdb_files import quoted
+from ringfence.rows.formats import DUCKDB, format_of
 from ringfence.rows.item_columns import item_lists
 from ringfence.rows.sources import ROWS
 from ringfence.samples import write_baskets, write_people, write_visits
@@ -51,11 +54,16 @@ class Desk:
         self._folder, self._tell = folder, tell
         self._counts: dict[tuple[str, str | None, bool], tuple[list[Any], list[int]]] = {}
         self._first: FirstRows | None = None
+        self._is_alone = False
         self._front: Frontier | None = None
         self._plans: dict[tuple[str, int], GlobalPlan] = {}
 
     def _spec(self, parts: Parts) -> Spec:
-        return Spec(**parts).at(self._folder)
+        spec = Spec(**parts).at(self._folder)
+        if not self._is_alone:  # also in a project that was saved
+            check_alone(spec.locate(spec.data.source or ""))
+            self._is_alone = True
+        return spec
 
     def _listen(self, event: Event) -> bool:
         return self._tell({"event": as_told(event)})
@@ -64,6 +72,7 @@ class Desk:
 
     def draft(self, source: str) -> dict[str, Any]:
         """Look at a file: a drafted specification with its reasons, and the first rows."""
+        check_alone(self._folder / source)
         drafted = rf.draft(self._folder / source, self._folder)
         return self._looked_at(drafted, tomllib.loads(drafted.toml))
 
@@ -263,6 +272,7 @@ class Desk:
     def judge(self, spec: Parts, release: str, original: str | None, attacks: Sequence[str]) -> dict[str, Any]:
         """Judge a table by a specification; with attacks, and with the original where it is given."""
         stated = self._spec(spec)
+        check_alone(self._folder / release)
         verdict = rf.audit(
             self._folder / release,
             stated,
@@ -270,6 +280,24 @@ class Desk:
             attacks=tuple(attacks),
         )
         return {"verdict": verdict.as_dict(), "kept": _kept(stated, verdict), "page": audit_page(verdict, stated)}
+
+
+def check_alone(path: Path) -> None:
+    """Refuse a database with views that read from elsewhere: whoever sent it would choose what, on this machine."""
+    if format_of(path) is not DUCKDB:
+        return
+    try:
+        with duckdb.connect(str(path), read_only=True, config={"enable_external_access": "false"}) as database:
+            views = database.execute("SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+            for schema, name in views:
+                database.execute(f"SELECT * FROM {quoted(schema)}.{quoted(name)} LIMIT 0")
+    except duckdb.PermissionException:
+        raise DataError(
+            f"the view {name!r} of {path.name!r} reads from outside of its file, which is not allowed here: save its"
+            " rows as a table"
+        ) from None
+    except duckdb.Error as error:
+        raise DataError(f"cannot read {path.name!r} as a DuckDB file: {str(error).splitlines()[0]}") from None
 
 
 def finite(content: Any) -> Any:

@@ -14,12 +14,13 @@ from ringfence.methods.checks import check_available, check_promise
 from ringfence.spec import Spec
 from ringfence.studio.answers import One, shown_project, without
 from ringfence.studio.asked import AskedCandidate, Chosen, CompareAsked, FrontAsked
+from ringfence.studio.bodies import BoundedRoute
 from ringfence.studio.explore import chosen_tables, front_parts
 from ringfence.studio.projects import Busy, NotFound
 
 LOOK_EVERY = 0.1  # seconds between two looks at a job, for whoever listens
 
-router = APIRouter()
+router = APIRouter(route_class=BoundedRoute)
 
 
 # Explore
@@ -135,13 +136,13 @@ async def listen(one: One, job: str) -> StreamingResponse:
     found = one.job(job)
 
     async def stream() -> AsyncIterator[str]:
-        version = -1
+        last: tuple[int, str] | None = None
         while True:
-            over = found.is_over
-            if found.version != version:
-                version = found.version
-                yield f"data: {json.dumps(found.as_dict())}\n\n"
-            if over and found.version == version:
+            now = found.as_dict()
+            if (now["version"], now["state"]) != last:
+                last = now["version"], now["state"]
+                yield f"data: {json.dumps(now)}\n\n"
+            if now["state"] != "running":
                 return
             await asyncio.sleep(LOOK_EVERY)
 

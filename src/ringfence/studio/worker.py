@@ -10,6 +10,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,17 @@ def warm_up() -> None:
         forkserver.ensure_running()
 
 
+ENDED = "the work was ended, and nothing of it is kept"
+
+
+@dataclass
+class Ending:
+    """Whether somebody wants a task to end with the best so far, or at once."""
+
+    stopping: bool = False
+    killed: bool = False
+
+
 class Worker:
     """A process that works in a folder. It is started when something is asked of it, and anew after it was killed."""
 
@@ -65,14 +77,21 @@ class Worker:
         self.memory_of_all: Callable[[], int] = lambda: self.memory
         """How many bytes all workers of the same project have together."""
 
-    def do(self, task: str, told: Told | None = None, **arguments: Any) -> Any:
+    def do(self, task: str, told: Told | None = None, ending: Ending | None = None, **arguments: Any) -> Any:
         """Have a task done and return what came out of it. `told` hears what the worker tells on the way.
 
-        What goes wrong is raised as it was there; a worker that was killed, or that took too much memory, too.
+        What goes wrong is raised as it was there; a worker that was killed, or that took too much memory, too. Whoever
+        wants it to end says so in `ending` first and then by `stop` or `kill`: here it is looked at after the process
+        has begun, so either they find the process, or the process finds what they said.
         """
         with self._busy:
             link = self._started()
             self._stop.clear()
+            if ending is not None and ending.stopping:
+                self._stop.set()
+            if ending is not None and ending.killed:
+                self._let_go()
+                raise Killed(ENDED)
             try:
                 link.send((task, arguments))
                 while True:
@@ -89,7 +108,7 @@ class Worker:
             except (EOFError, OSError):
                 self._let_go()
                 if self._killed:
-                    raise Killed("the work was ended, and nothing of it is kept") from None
+                    raise Killed(ENDED) from None
                 raise EngineError(
                     "the process that did the work ended without a word; perhaps the machine has too little memory"
                 ) from None

@@ -1,5 +1,8 @@
 // The one way to the server: JSON under /api. What goes wrong is an Error with the server's own sentence.
 
+// The studio's pages are under a path of their own.
+export const ROOT = new URL("..", import.meta.url).pathname;
+
 export class ApiError extends Error {
   constructor(kind, message) {
     super(message);
@@ -11,7 +14,7 @@ export async function ask(method, path, body, kind = "application/json") {
   const headers = body === undefined ? {} : { "Content-Type": kind };
   let answer;
   try {
-    answer = await fetch(`/api/${path}`, { method, headers, body: kind === "application/json" && body !== undefined ? JSON.stringify(body) : body });
+    answer = await fetch(`${ROOT}api/${path}`, { method, headers, body: kind === "application/json" && body !== undefined ? JSON.stringify(body) : body });
   } catch {
     throw new ApiError("Gone", "The studio does not answer. Is it still running? Its terminal says.");
   }

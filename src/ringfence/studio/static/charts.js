@@ -1,13 +1,15 @@
 // Charts by Vega-Lite, drawn without eval: the library reads its expressions from a tree. Grey is the original and blue
 // the release, everywhere. Names of columns and values are values of fields with fixed names, never expressions.
 
+import { ROOT } from "./api.js";
+
 let library = null;
 const ROWS = "rows";
 
 function load() {
   library ??= new Promise((done, failed) => {
     const script = document.createElement("script");
-    script.src = "/static/vega.js";
+    script.src = `${ROOT}static/vega.js`;
     script.type = "module";
     script.onload = done;
     script.onerror = failed;

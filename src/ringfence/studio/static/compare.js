@@ -30,8 +30,9 @@ export function compareStep(place, studio) {
     progress, live, shown);
   const job = running(studio, "compare");
   if (job) watch(studio, progress, job.id, over, part);
-  else if (project.has_comparison) result(shown, studio);
+  else if (project.has_comparison) return result(shown, studio);
   else shown.append(h("p", { class: "note" }, "Nothing has been compared yet."));
+  return null;
 }
 
 function purpose(studio) {
@@ -40,19 +41,21 @@ function purpose(studio) {
   const targets = studio.of("sensitive", "insensitive");
   const same = (one, other) => one.length === other.length && one.every((name) => other.includes(name));
   const set = (changes, what) => {
-    const next = { ...given, ...changes };
-    for (const key of Object.keys(next)) if (!next[key]?.length) delete next[key];
-    studio.change({ purpose: Object.keys(next).length ? next : null }, what);
+    studio.change(({ purpose: now = {} }) => {
+      const next = { ...now, ...changes(now) };
+      for (const key of Object.keys(next)) if (!next[key]?.length) delete next[key];
+      return { purpose: Object.keys(next).length ? next : null };
+    }, what);
   };
   const counts = given.counts ?? [];
-  const toggle = (names) => set({ counts: counts.some((each) => same(each, names)) ? counts.filter((each) => !same(each, names)) : [...counts, names] }, `purpose: counts by ${names.join(" × ")}`);
+  const toggle = (names) => set(({ counts: now = [] }) => ({ counts: now.some((each) => same(each, names)) ? now.filter((each) => !same(each, names)) : [...now, names] }), `purpose: counts by ${names.join(" × ")}`);
   const one = h("select", { id: "count-one", "aria-label": "First column of a table" }, options(published.map((name) => [name, name]), published[0]));
   const two = h("select", { id: "count-two", "aria-label": "Second column of a table" }, options(published.map((name) => [name, name]), published[1] ?? published[0]));
   return h("details", { class: "card", open: Boolean(counts.length || given.predict?.length) }, h("summary", {}, h("strong", {}, "What is the release for?"), h("span", { class: "note" }, counts.length || given.predict?.length ? "" : " Not said: all tables of one and two columns count alike.")),
     h("fieldset", {}, h("legend", {}, "Tables that will be made from it"), h("div", { class: "row" }, published.map((name, at) => h("label", {}, h("input", { type: "checkbox", id: `count-${at}`, checked: counts.some((each) => same(each, [name])), onchange: () => toggle([name]) }), ` ${name}`))),
       counts.filter((each) => each.length > 1).map((each) => h("p", {}, h("label", {}, h("input", { type: "checkbox", checked: true, onchange: () => toggle(each) }), ` ${each.join(" × ")}`))),
       h("div", { class: "row" }, one, " × ", two, h("button", { type: "button", id: "count-add", onclick: () => one.value !== two.value && toggle([one.value, two.value]) }, "Add this table"))),
-    targets.length ? h("fieldset", {}, h("legend", {}, "Columns that will be predicted from the others"), h("div", { class: "row" }, targets.map((name, at) => h("label", {}, h("input", { type: "checkbox", id: `predict-${at}`, checked: (given.predict ?? []).includes(name), onchange: (event) => set({ predict: event.target.checked ? [...(given.predict ?? []), name] : given.predict.filter((each) => each !== name) }, `purpose: predict ${name}`) }), ` ${name}`)))) : "");
+    targets.length ? h("fieldset", {}, h("legend", {}, "Columns that will be predicted from the others"), h("div", { class: "row" }, targets.map((name, at) => h("label", {}, h("input", { type: "checkbox", id: `predict-${at}`, checked: (given.predict ?? []).includes(name), onchange: (event) => set(({ predict: now = [] }) => ({ predict: event.target.checked ? [...now, name] : now.filter((each) => each !== name) }), `purpose: predict ${name}`) }), ` ${name}`)))) : "");
 }
 
 const FIGURES = [["off", "users are off by", percent], ["queries", "queries", percent], ["singles", "single columns", percent], ["pairs", "pairs", percent], ["glm", "detail lost (glm)", percent], ["suppressed", "rows left out", number], ["risk_mean", "mean risk", percent]];

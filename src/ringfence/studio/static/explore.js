@@ -13,7 +13,7 @@ export function exploreStep(place, studio) {
   place.append(h("h1", {}, "What does every k cost?"));
   if (!studio.of("quasi").length) {
     place.append(h("p", { class: "lead" }, "A front shows what every k costs in quasi-identifiers, and this table has none. Baskets go straight to the release."), h("p", {}, h("a", { class: "button main", href: "#publish" }, "Next: publish")));
-    return;
+    return null;
   }
   kept.suppression ??= project.spec.method?.suppression ?? 0.05;
   const progress = h("div");
@@ -30,8 +30,9 @@ export function exploreStep(place, studio) {
     progress, shown);
   const job = running(studio, "front");
   if (job) watch(studio, progress, job.id, () => studio.refresh());
-  else if (project.has_front) show(studio, progress, shown);
+  else if (project.has_front) return show(studio, progress, shown);
   else again();
+  return null;
 }
 
 async function find(studio, progress, shown) {

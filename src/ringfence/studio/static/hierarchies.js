@@ -13,7 +13,7 @@ export function hierarchiesStep(place, studio) {
   place.append(h("h1", {}, "How may values become coarser?"));
   if (!names.length) {
     place.append(h("p", { class: "lead" }, "Only quasi-identifiers and items are made coarser, and no column is one. Give a column that role first."), h("a", { class: "button main", href: "#table" }, "Back to the table"));
-    return;
+    return null;
   }
   if (!names.includes(kept.column)) kept.column = names[0];
   const name = kept.column;
@@ -24,7 +24,7 @@ export function hierarchiesStep(place, studio) {
     h("div", { class: "tabs", role: "group", "aria-label": "Columns" }, names.map((each) => h("button", { type: "button", id: `column-${names.indexOf(each)}`, "aria-pressed": String(each === name), onclick: () => { kept.column = each; kept.picked.clear(); studio.refresh(); } }, each))),
     h("h2", {}, name, " ", roleChip(attribute.role)), shown,
     h("div", { class: "go" }, h("a", { class: "button main", href: "#promise" }, "Next: the promise")));
-  fill(shown, studio, name, attribute);
+  return fill(shown, studio, name, attribute);
 }
 
 async function fill(place, studio, name, attribute) {
@@ -38,9 +38,8 @@ async function fill(place, studio, name, attribute) {
   }
   if (drawn !== studio.drawn) return;
   const set = (changes, what) => {
-    const next = { ...attribute, ...changes };
-    for (const key of Object.keys(next)) if (next[key] === undefined) delete next[key];
-    return studio.change({ attributes: { [name]: next } }, `${name}: ${what}`);
+    const next = (spec) => Object.fromEntries(Object.entries({ ...spec.attributes[name], ...changes }).filter(([, value]) => value !== undefined));
+    return studio.change((spec) => ({ attributes: { [name]: next(spec) } }), `${name}: ${what}`);
   };
   place.replaceChildren(
     h("div", { class: "beside" },

@@ -1,5 +1,5 @@
 // The first page: a file or a sample becomes a project.
-import { post, send } from "./api.js";
+import { ROOT, post, send } from "./api.js";
 import { problem, say } from "./dom.js";
 
 const drop = document.getElementById("drop");
@@ -14,7 +14,7 @@ async function open(words, asked) {
   for (const button of document.querySelectorAll("#samples button, #file")) button.disabled = true;
   try {
     const project = await asked();
-    location.href = `/p/${project.id}#table`;
+    location.href = `${ROOT}p/${project.id}#table`;
   } catch (error) {
     document.getElementById("problem").replaceChildren(problem(error.message));
   } finally {

@@ -1,5 +1,5 @@
 // Long work: what it is busy with, the best so far, and the two ways to end it. It goes on when the page is closed.
-import { post, remove } from "./api.js";
+import { ROOT, post, remove } from "./api.js";
 import { h, percent, problem } from "./dom.js";
 
 const STAGES = { count: "Counting the rows", compile: "Compiling for the first use", search: "Searching", rewrite: "Rewriting the rows", write: "Writing the release", audit: "Auditing it", report: "Making the report", compare: "Comparing" };
@@ -9,9 +9,9 @@ export function watch(studio, place, id, over, part = () => {}) {
   const path = `${studio.base}/jobs/${id}`;
   const panel = h("div", { class: "card", id: "job" });
   place.replaceChildren(panel);
-  const events = new EventSource(`/api/${path}/events`);
-  const stop = h("button", { type: "button", id: "job-stop", onclick: () => studio.attempt(() => post(`${path}/stop`)) }, "Take the best so far");
-  const kill = h("button", { type: "button", id: "job-kill", class: "danger", onclick: () => studio.attempt(() => remove(path)) }, "Stop, keep nothing");
+  const events = new EventSource(`${ROOT}api/${path}/events`);
+  const stop = h("button", { type: "button", id: "job-stop", onclick: () => studio.attemptNow(() => post(`${path}/stop`)) }, "Take the best so far");
+  const kill = h("button", { type: "button", id: "job-kill", class: "danger", onclick: () => studio.attemptNow(() => remove(path)) }, "Stop, keep nothing");
   const stages = h("ol", { class: "stages" });
   const figures = h("p", { class: "note" });
   panel.append(h("div", { class: "row" }, h("span", { class: "spin", "aria-hidden": "true" }), h("strong", {}, "At work"), h("span", { class: "note", id: "job-time" }), stop, kill), stages, figures);

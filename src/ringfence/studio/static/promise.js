@@ -12,10 +12,12 @@ export function promiseStep(place, studio) {
   const sensitive = studio.of("sensitive");
   const people = Boolean(data.entity);
   const set = (key, value, what) => {
-    const next = { ...privacy };
-    if (value === undefined || value === null || (Array.isArray(value) && !value.length)) delete next[key];
-    else next[key] = Array.isArray(value) && value.length === 1 ? value[0] : value;
-    studio.change({ privacy: next }, what);
+    studio.change((spec) => {
+      const next = { ...spec.privacy };
+      if (value === undefined || value === null || (Array.isArray(value) && !value.length)) delete next[key];
+      else next[key] = Array.isArray(value) && value.length === 1 ? value[0] : value;
+      return { privacy: next };
+    }, what);
   };
   place.append(h("h1", {}, "What do you promise?"));
   if (studio.of("quasi").length || studio.of("items").length) {
@@ -42,7 +44,7 @@ export function promiseStep(place, studio) {
   place.append(methods);
   if (project.wrong) place.append(problem(project.wrong));
   place.append(h("div", { class: "go" }, h("a", { class: "button main", href: studio.of("quasi").length ? "#explore" : "#publish" }, studio.of("quasi").length ? "Next: see what it costs" : "Next: publish"), studio.of("quasi").length ? h("a", { class: "button", href: "#publish" }, "Go straight to the release") : ""));
-  fill(methods, studio);
+  return fill(methods, studio);
 }
 
 function secrets(studio, sensitive, set) {
@@ -84,7 +86,7 @@ async function fill(section, studio) {
             const kept = { name: method.name };
             if (chosen.suppression !== undefined && method.options.some((each) => each.name === "suppression")) kept.suppression = chosen.suppression;
             if (method.name === "optimal") Object.assign(kept, { scheme: "level", metric: "glm", suppression: kept.suppression ?? 0.05 });
-            studio.change({ method: kept }, `method ${method.name}`);
+            studio.change(() => ({ method: kept }), `method ${method.name}`);
           } }), " ", h("strong", {}, method.name), h("span", {}, method.line)),
           method.name === name ? optionsOf(method, chosen, studio) : null))),
     found.others.length ? h("details", {}, h("summary", {}, `${found.others.length} methods do not apply here`), h("ul", {}, found.others.map((other) => h("li", {}, h("strong", {}, other.name), `: ${other.why}`)))) : "",
@@ -101,10 +103,12 @@ const CHOICES = {
 
 function optionsOf(method, chosen, studio) {
   const set = (key, value) => {
-    const next = { ...chosen, name: method.name };
-    if (value === "" || value === undefined) delete next[key];
-    else next[key] = value;
-    studio.change({ method: next }, `${key} = ${value === "" ? "as usual" : value}`);
+    studio.change((spec) => {
+      const next = { ...spec.method, name: method.name };
+      if (value === "" || value === undefined) delete next[key];
+      else next[key] = value;
+      return { method: next };
+    }, `${key} = ${value === "" ? "as usual" : value}`);
   };
   const controls = method.options.map(({ name, line }) => {
     const id = `option-${name}`;

@@ -1,5 +1,5 @@
 // Step 6: make the release, judge it, take it home.
-import { get, post } from "./api.js";
+import { ROOT, get, post } from "./api.js";
 import { h, number, percent, problem, waiting } from "./dom.js";
 import { running, watch } from "./job.js";
 import { evidence, seenTiles, tiles } from "./seen.js";
@@ -48,7 +48,7 @@ export function publishStep(place, studio) {
   }
   if (!project.releases.length) {
     shown.append(h("p", { class: "note" }, "No release has been made yet. Nothing is published by making one: you look at it, and decide."));
-    return;
+    return null;
   }
   if (!project.releases.some((each) => each.id === kept.release)) kept.release = project.releases.at(-1).id;
   if (project.releases.length > 1) {
@@ -57,7 +57,7 @@ export function publishStep(place, studio) {
   }
   const details = h("div", {}, waiting("Opening the release"));
   shown.append(details);
-  release(details, studio);
+  return release(details, studio);
 }
 
 async function release(place, studio) {
@@ -82,7 +82,7 @@ async function release(place, studio) {
 }
 
 function takeHome(made, studio) {
-  const path = `/api/${studio.base}/releases/${made.id}/files`;
+  const path = `${ROOT}api/${studio.base}/releases/${made.id}/files`;
   const formulas = h("input", { type: "checkbox", id: "formulas", onchange: () => {
     for (const link of document.querySelectorAll("[data-csv]")) link.href = `${path}/${link.dataset.csv}${formulas.checked ? "?formulas=false" : ""}`;
   } });
@@ -118,7 +118,7 @@ function attacks(made, studio) {
   if (!verdict.attacks.length && !verdict.refinement) {
     place.append(h("p", { class: "note" }, "None has been tried yet."), h("button", { type: "button", id: "attack", onclick: async () => {
       place.replaceChildren(h("h2", {}, "Attacks"), waiting("Attacking the release"));
-      await studio.attempt(() => post(`${studio.base}/releases/${made.id}/audit`, { attacks: ["all"] }));
+      await studio.attemptNow(() => post(`${studio.base}/releases/${made.id}/audit`, { attacks: ["all"] }));
       studio.refresh();
     } }, "Attack it"));
     return place;

@@ -1,5 +1,5 @@
 // A project's page: what it shows is what the server says. The step stands in the address, so that a reload keeps it.
-import { get, patch, post } from "./api.js";
+import { ROOT, get, patch, post } from "./api.js";
 import { h, megabytes, problem, say } from "./dom.js";
 import { compareStep } from "./compare.js";
 import { exploreStep } from "./explore.js";
@@ -13,14 +13,29 @@ const main = document.getElementById("main");
 const content = document.getElementById("content");
 const base = `projects/${main.dataset.project}`;
 
+let last = Promise.resolve(null);
+let waiting = 0;
+
 export const studio = {
   base,
   project: null,
   words: null,
   drawn: 0,
 
-  // Ask for something that may go wrong; what does is shown above the step.
-  async attempt(asked) {
+  // Ask for something that may go wrong; what does is shown above the step. One is asked after the other, so that the
+  // server does them in the order in which somebody wanted them, and the page shows what came of the last.
+  attempt(asked) {
+    waiting += 1;
+    main.setAttribute("aria-busy", "true");
+    const answer = last.then(() => this.attemptNow(asked)).finally(() => {
+      waiting -= 1;
+      if (!waiting) main.removeAttribute("aria-busy");
+    });
+    last = answer;
+    return answer;
+  },
+
+  async attemptNow(asked) {
     document.getElementById("problem").replaceChildren();
     try {
       return await asked();
@@ -31,8 +46,9 @@ export const studio = {
     }
   },
 
+  // `tables` takes the specification and says what becomes of it, when those who asked before have got their answers.
   async change(tables, what) {
-    return this.take(await this.attempt(() => patch(`${base}/spec`, { tables, what })), what);
+    return this.take(await this.attempt(() => patch(`${base}/spec`, { tables: tables(this.project.spec), what })), what);
   },
 
   // Show a project as the server has it now.
@@ -67,16 +83,21 @@ function head() {
   document.getElementById("redo").disabled = project.at === project.steps.length - 1;
   document.getElementById("steps").replaceChildren(
     ...project.steps.map((what, place) =>
-      h("li", {}, h("button", { type: "button", "aria-current": place === project.at ? "step" : null, onclick: () => goTo(place) }, `${place + 1}. ${what}`)),
+      h("li", {}, h("button", { type: "button", "aria-current": place === project.at ? "step" : null, onclick: () => goTo(() => place) }, `${place + 1}. ${what}`)),
     ),
   );
-  const { now, most, disk } = project.memory;
+  memory();
+}
+
+function memory() {
+  const { now, most, disk } = studio.project.memory;
   document.getElementById("memory").textContent = `Memory of this project: ${megabytes(now)} of at most ${megabytes(most)}; files: ${megabytes(disk)} · `;
 }
 
 async function goTo(step) {
   document.getElementById("history").open = false;
-  studio.take(await studio.attempt(() => post(`${base}/history/${step}`)), `step ${step + 1}`);
+  const found = await studio.attempt(() => post(`${base}/history/${step(studio.project.at)}`));
+  studio.take(found, `step ${(found?.at ?? 0) + 1}`);
 }
 
 function show() {
@@ -85,24 +106,38 @@ function show() {
     if (link.dataset.step === step) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  studio.drawn += 1;
+  const drawn = (studio.drawn += 1);
   const focused = document.activeElement?.id;
+  const again = content.dataset.shown === step;
+  const scrolled = again ? content.querySelector(".tree")?.scrollTop : 0;
+  content.dataset.shown = step;
+  content.style.minHeight = again ? `${content.offsetHeight}px` : ""; // nothing jumps while the rest is fetched
   const place = h("div");
-  STEPS[step](place, studio);
+  const later = STEPS[step](place, studio);
   content.replaceChildren(place);
-  if (focused) document.getElementById(focused)?.focus();
+  const settle = () => {
+    if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
+    const tree = content.querySelector(".tree");
+    if (tree && scrolled) tree.scrollTop = scrolled;
+  };
+  settle();
+  Promise.resolve(later).then(() => {
+    if (drawn !== studio.drawn) return;
+    settle();
+    content.style.minHeight = "";
+  });
 }
 
 async function start() {
   try {
     [studio.project, studio.words] = await Promise.all([get(base), get("vocabulary")]);
   } catch (error) {
-    content.replaceChildren(h("h1", {}, "This project is not open"), problem(error.message), h("p", {}, h("a", { href: "/" }, "Open another table")));
+    content.replaceChildren(h("h1", {}, "This project is not open"), problem(error.message), h("p", {}, h("a", { href: ROOT }, "Open another table")));
     document.querySelector(".steps").hidden = document.querySelector(".tools").hidden = true;
     return;
   }
-  document.getElementById("undo").addEventListener("click", () => goTo(studio.project.at - 1));
-  document.getElementById("redo").addEventListener("click", () => goTo(studio.project.at + 1));
+  document.getElementById("undo").addEventListener("click", () => goTo((at) => at - 1));
+  document.getElementById("redo").addEventListener("click", () => goTo((at) => at + 1));
   window.addEventListener("hashchange", () => {
     document.getElementById("problem").replaceChildren();
     show();
@@ -113,7 +148,7 @@ async function start() {
   setInterval(async () => {
     try {
       studio.project.memory = (await get(base)).memory;
-      head();
+      memory();
     } catch {}
   }, 5000);
   head();
