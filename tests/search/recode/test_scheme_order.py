@@ -1,9 +1,12 @@
 """A freer scheme is never worse: for any loss, promise, limit, boundary and weight, proven or not."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -119,11 +122,14 @@ class OneByOne:
         pass
 
 
-@given(**{**QUESTIONS, "loss": st.sampled_from(LOSSES[1:]), "patience": st.integers(1, 200)})
+@given(**{**QUESTIONS, "patience": st.integers(1, 200)})
 def test_first_steps_are_those_of_the_scheme_below(
     case: Any, loss: str, promise: dict[str, Any], k: int, suppression: float, patience: int
 ) -> None:
-    """Whenever the time is up before there are kicks: a freer scheme has done the same until then, or more."""
+    """Whenever the time is up before there are kicks: a freer scheme has done the same until then, or more.
+
+    Under DM, runs and sets that follow no hierarchy may have programs instead.
+    """
     spec, census = asked(case, loss, promise, k, suppression)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(walks, "ThreadPoolExecutor", OneByOne)
@@ -133,6 +139,8 @@ def test_first_steps_are_those_of_the_scheme_below(
             scheme: cost_of(census, spec, [scheme] * len(census.names), Hasty(patience)) for scheme in CONTAINED
         }  # fmt: skip
     chain: list[Scheme] = ["cut", "guided-ordered", "ordered", "set"]
+    if loss == "dm":
+        chain = chain[:2]
     for scheme, other in pairwise(chain):
         assert no_worse(costs[other], costs[scheme]), (other, scheme, costs)
     assert no_worse(costs["guided-set"], costs["guided-ordered"])
@@ -302,3 +310,40 @@ def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
         assert found is not None
         assert found.by_levels is not None
         assert found.cost < found.by_levels or scheme == "cut"
+
+
+PEAK = """
+import resource, sys
+import numpy as np, pyarrow as pa
+from ringfence.methods import decide
+from ringfence.search.progress import Watch
+from ringfence.spec import Spec
+from tests.tables import count
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+rng = np.random.default_rng(4)
+before = 0
+for values in (100, int(sys.argv[2])):
+    days = [f"{v:05}" for v in rng.permutation(3 * values) % values]
+    table = pa.table({"day": days, "sex": rng.choice(["f", "m"], 3 * values)})
+    method = {"metric": "glm", "suppression": 0.05, "scheme": sys.argv[1]}
+    attributes = {"day": {"role": "quasi", "hierarchy": {"fanout": 7}}, "sex": {"role": "quasi", "hierarchy": "flat"}}
+    spec = Spec(attributes=attributes, privacy={"k": 5}, method=method)
+    census = count(table, spec)
+    before = peak()
+    decide(census, spec, Watch(1.0))
+print(peak() - before)
+"""
+"""The first table is there so that kernels are loaded; printed is what the search of the second takes, in MB."""
+
+
+@pytest.mark.parametrize("scheme", ["ordered", "set"])
+def test_the_memory_of_a_search_is_bounded_whatever_the_domain(scheme: str) -> None:
+    """Of 3,000 values there are 4,500,000 runs: a number for each would be 36 MB, the values of each, as they were kept
+    once, 36 GB. It takes 128 numbers for each value, and about 100 bytes for each combination, for each walk."""
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, scheme, "3000"], capture_output=True, text=True, check=True, cwd=Path.cwd()
+    )
+    assert int(done.stdout) < 150

@@ -1,11 +1,11 @@
 """The search behind `search = "auto"`: a good answer at once, then better ones, and the proof.
 
-Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked, from programs of
-such classes (`iterated`). Walks climb through the schemes that this one contains (`rungs`), and the optimum of levels
-is handed to both, so that no answer is worse than these. The proof goes on beside them. It eliminates two attributes
-together where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others step by step
-(`proof`). Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of thousands of values
-have answers and a simple bound, but no proof.
+Answers come from walks (`walks`), or where classes cost their squares and k is all that is asked of runs and sets,
+from programs of such classes (`iterated`). Walks climb through the schemes that this one contains (`rungs`), and the
+optimum of levels is handed to both, so that no answer is worse than these. The proof goes on beside them. It eliminates
+two attributes together where it can (`eliminate_two`), else one (`eliminate_one`, `priced`), and decides the others
+step by step (`proof`). Where the promise or the loss allow neither, it climbs (`branch_and_bound`). Domains of
+thousands of values have answers and a simple bound, but no proof.
 
 The ideas of eliminating attributes and of bounds from both ends go beyond Li and Li 2008 and Bayardo and Agrawal 2005,
 whose searches are in `branch_and_bound`.
@@ -21,6 +21,7 @@ from ringfence.errors import Unsatisfiable
 from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.search.recode.answers import Answers, Node
 from ringfence.search.recode.branch_and_bound import Climb
+from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_eliminate
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
@@ -47,6 +48,9 @@ MOST_VALUES = 512
 
 MOST_IN_PROGRAMS = 128
 """With an attribute of more values than this, programs of DM take too long, too."""
+
+GUIDED = ("cut", "guided-ordered", "guided-set")
+"""Schemes that follow a hierarchy."""
 
 LARGEST_COUNTED = 64
 """Partitions of more values than this are too many to be counted, in runs as in sets."""
@@ -75,8 +79,9 @@ def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[No
         answers.begin(starts, partial(_later, asked, answers, levels))
         proven = answers.proven or _proven(asked, answers, watch)
         by_levels = levels.best(waits=True)
-        for each in _handed(asked, by_levels):  # if the time was up before they were looked at
-            answers.consider(each)
+        if by_levels is not None and (answers.best is None or by_levels.cost < answers.best.cost):
+            for each in _handed(asked, by_levels):  # the time was up before they were looked at
+                answers.consider(each)
     if answers.best is None:
         if not proven:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
@@ -111,12 +116,20 @@ def _proven(asked: Question, answers: Answers, watch: Watch) -> bool:
 
 
 def answers_for(asked: Question, watch: Watch) -> Answers:
-    """Return what looks for answers: programs where they are known to be good, else walks."""
-    few = len(asked.spaces) <= MOST_ATTRIBUTES
-    few = few and all(space.quasi.occurring <= MOST_IN_PROGRAMS for space in asked.spaces)
-    if few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces):
+    """Return what looks for answers: programs where they are known to be good, in runs and sets, else walks.
+
+    Schemes that follow a hierarchy are walked over, so that each begins as those do that it contains (`rungs`).
+    """
+    if _has_programs(asked) and not any(space.scheme in GUIDED for space in asked.spaces):
         return Iterated(asked, watch)
     return Walks(asked, watch)
+
+
+def _has_programs(asked: Question) -> bool:
+    """Whether classes cost their squares, k is all that is asked, and attributes are small enough for programs."""
+    few = len(asked.spaces) <= MOST_ATTRIBUTES
+    few = few and all(space.quasi.occurring <= MOST_IN_PROGRAMS for space in asked.spaces)
+    return few and asked.terms.allows_two and all(has_program(space) for space in asked.spaces)
 
 
 def _later(asked: Question, answers: Answers, levels: ByLevels, waits: bool) -> list[list[Any]]:
@@ -135,11 +148,11 @@ def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]
     census, spaces, terms = asked.census, asked.spaces, asked.terms
     if max(space.quasi.occurring for space in spaces) > MOST_VALUES:
         return []
-    if isinstance(answers, Iterated):
+    if _has_programs(asked):
         pairs = pairs_to_eliminate(census, spaces, terms)
         if pairs:
             return [Proof(TwoEliminated(census, spaces, *pair, terms), answers, watch) for pair in pairs]
-        return [Proof(Alone(answers.bounder(alone(spaces))), answers, watch)]
+        return [Proof(Alone(OneEliminated(census, spaces, alone(spaces), terms)), answers, watch)]
     if terms.losses and all(model.monotone for model in asked.promise.models):
         return [Proof(Priced(asked.ground), answers, watch)]
     return [Climb(census, spaces, asked.roller, asked.promise, asked.metric, answers, watch)]

@@ -108,7 +108,13 @@ class RunLines:
                 self._wholes.append(covered_by(self._quasi, children) if everything else None)
             else:
                 node = self._quasi.hierarchy.common_ancestor(below.tolist())
-                self._covers.append([covered_by(self._quasi, [leaf], node) for leaf in children])
+                own = self._quasi.hierarchy.parent[children] == node  # a leaf right below covers itself
+                self._covers.append(
+                    [
+                        np.array([leaf]) if itself else covered_by(self._quasi, [leaf], node)
+                        for leaf, itself in zip(children, own.tolist(), strict=True)
+                    ]
+                )
                 self._wholes.append(covered_by(self._quasi, below.tolist()))
 
     def make(self, labels: Longs, draw: Random) -> RunLine:

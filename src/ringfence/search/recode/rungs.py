@@ -10,7 +10,7 @@ slow, rungs also find good answers sooner: simple schemes settle in few steps.
 The lattice of levels is no rung: it is searched beside, for as long as there is time, and mostly proven at once.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import inf
@@ -96,6 +96,7 @@ def climbed(
     what is found does not depend on when it is there.
     """
     below: list[tuple[Sequence[Space], Sequence[Longs]]] = []
+    costs: list[float] = []
     rungs: list[Simpler] = []
     for simpler in contained_spaces(spaces):
         if watch.expired() or (watch.spent(CLIMBING) and any(space.scheme == LAST for space in simpler)):
@@ -109,7 +110,10 @@ def climbed(
         if walks.best is not None:
             levels.leave(walks.best.cost)
             below.append((simpler, labels_of_node(simpler, walks.best.node)))
+            costs.append(walks.best.cost)
             rungs.append(Simpler(walks, partial(_as_states, spaces, simpler)))
+    if watch.expired():  # there is time for no more than to say what is best
+        below = [] if not below else [below[costs.index(min(costs))]]
     return [fitted_to(spaces, labels) for _, labels in below], rungs
 
 
@@ -133,18 +137,18 @@ def contains(space: Space, other: Space) -> bool:
     return other.scheme in ("level", space.scheme, *CONTAINED[space.scheme])
 
 
-def contained_spaces(spaces: Sequence[Space]) -> list[list[Space]]:
-    """Return the spaces of simpler schemes, from the simplest on: one in which each attribute that contains a scheme
+def contained_spaces(spaces: Sequence[Space]) -> Iterator[list[Space]]:
+    """Yield the spaces of simpler schemes, from the simplest on: one in which each attribute that contains a scheme
     has it. What says the same as another, or as the spaces themselves, is left out."""
-    found: list[list[Space]] = []
+    found: list[Sequence[Space]] = [spaces]
     for scheme in RUNGS:
         try:
             simpler = [Space(s.quasi, scheme) if scheme in CONTAINED[s.scheme] else s for s in spaces]
         except SpecError:  # an order that tears nodes apart
             continue
-        if not any(all(map(_alike, simpler, others)) for others in [spaces, *found]):
+        if not any(all(map(_alike, simpler, others)) for others in found):
             found.append(simpler)
-    return found
+            yield simpler
 
 
 def _alike(space: Space, other: Space) -> bool:

@@ -18,7 +18,7 @@ from ringfence.kernels.recode.class_rules import NUMBER
 from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
 from ringfence.search.recode.lines import BlockLine, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
-from ringfence.search.recode.node_lines import LevelLine
+from ringfence.search.recode.node_lines import CutLine, LevelLine
 from ringfence.search.recode.partitions import Partitions, renumbered
 from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import RunLines
@@ -52,10 +52,11 @@ class Walker:
     """One walk: where it is, and how it goes on.
 
     `found` is the best place so far that keeps the limit, if it is better than the `bar`; `steps` are the attributes
-    that it has tried to improve.
+    that it has tried to improve. What makes lines of runs is shared with another walk over the same ground, if there is
+    one: with thousands of values it takes a while to make.
     """
 
-    def __init__(self, ground: Ground, seed: int, go_on: Callable[[int], bool]) -> None:
+    def __init__(self, ground: Ground, seed: int, go_on: Callable[[int], bool], other: "Walker | None" = None) -> None:
         self.ground, self.draw, self._more = ground, Random(seed), go_on
         self.steps = 0
         self.watched = ground.watched
@@ -64,7 +65,11 @@ class Walker:
         codes = np.ascontiguousarray(ground.census.codes.T, np.int32)
         self._codes, self._weights = list(codes), ground.census.weights.astype(np.int64)
         self._room: Room = room_for(len(self._weights))
-        self._makers = [line_for(*parts) for parts in zip(self.spaces, ground.losses, self._codes, strict=True)]
+        made = [None] * len(self.spaces) if other is None else other._makers
+        self._makers: list[LevelLine | CutLine | RunLines] = [
+            maker if isinstance(maker, RunLines) else line_for(*parts)
+            for maker, *parts in zip(made, self.spaces, ground.losses, self._codes, strict=True)
+        ]
         self._moves: list[Moves | None] = [
             moves_for(space, loss, ground.watched, own)
             for space, loss, own in zip(self.spaces, ground.losses, self._codes, strict=True)

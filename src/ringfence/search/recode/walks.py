@@ -135,8 +135,10 @@ class Walks(Answers):
 
     @cached_property
     def _walkers(self) -> list[Walker]:
-        ground = self.asked.ground
-        return [Walker(ground, seed, self.go_on) for seed in SEEDS]
+        ground, walkers = self.asked.ground, list[Walker]()
+        for seed in SEEDS:
+            walkers.append(Walker(ground, seed, self.go_on, walkers[0] if walkers else None))
+        return walkers
 
     def settle(self, starts: Sequence[Sequence[Any]]) -> None:
         """Settle from the coarsest, and from the best of some starts, the finest if there are none; then kick once."""
