@@ -1,8 +1,9 @@
 """Yardsticks say what a user of a release would find out, by definitions in plain Python."""
 
 import itertools
-from collections import Counter
+from collections import Counter as Tally
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +11,9 @@ import pytest
 
 import ringfence as rf
 from ringfence.rows.duckdb import DuckDB
+from ringfence.yardsticks import queries
 from ringfence.yardsticks.measure import Ruler, Yardsticks, read_rows, ruler
-from ringfence.yardsticks.queries import SANITY, CountQuery, make_queries
+from ringfence.yardsticks.queries import SANITY, SIZES, Counter, CountQuery, make_queries
 from ringfence.yardsticks.reading import ReadRows
 from ringfence.yardsticks.tables import MOST_CELLS
 
@@ -116,8 +118,8 @@ def test_tables_lack_the_rows_that_stand_elsewhere(grouped: tuple[pa.Table, rf.S
     table, given, released = grouped
     _, _, yardsticks = measured(table, released, given)
     for names in [("age",), ("age", "town"), ("town", "sex")]:
-        before = Counter(tuple(str(row[name]) for name in names) for row in table.to_pylist())
-        after: Counter[tuple[str, ...]] = Counter()
+        before = Tally(tuple(str(row[name]) for name in names) for row in table.to_pylist())
+        after: Tally[tuple[str, ...]] = Tally()
         for row in released.to_pylist():
             for cell in itertools.product(*(may_be(row[name]).items() for name in names)):
                 after[tuple(value for value, _ in cell)] += np.prod([part for _, part in cell])  # type: ignore[assignment]
@@ -185,6 +187,25 @@ def test_a_table_without_small_answers_is_asked_what_there_is() -> None:
     found, _, yardsticks = measured(table, table, given)
     assert {query.size for query in found.queries} == {0}
     assert (yardsticks.by_size, yardsticks.pairs) == ((0.0, None, None), 0.0)
+
+
+@pytest.mark.parametrize(("rows", "drawn"), [(9, 100), (60, 1_000), (200, 4_000)])
+def test_sizes_that_no_answer_can_have_are_not_looked_for(
+    rows: int, drawn: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions are the same as if they had been, and fewer are drawn for them."""
+    table, given = people(rows), spec()
+    with DuckDB(given.data) as engine:
+        truth = ruler(engine, engine.open(table, given.data), given).truth
+    with monkeypatch.context() as patch:
+        watched = MagicMock(wraps=Counter(truth).count)
+        patch.setattr(Counter, "count", watched)
+        made = make_queries(truth, 100)
+        assert watched.call_count <= drawn
+    monkeypatch.setattr(queries, "_possible", lambda _: [True] * len(SIZES))
+    for one, other in zip(made, make_queries(truth, 100), strict=True):
+        assert (one.actual, one.size) == (other.actual, other.size)
+        assert all((one.wanted[name] == other.wanted[name]).all() for name in {*one.wanted, *other.wanted})
 
 
 def test_questions_and_answers_do_not_depend_on_the_order_of_rows(grouped: tuple[pa.Table, rf.Spec, pa.Table]) -> None:

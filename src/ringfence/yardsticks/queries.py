@@ -43,8 +43,9 @@ def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[C
     # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
     rng = np.random.Generator(np.random.PCG64(seed))
     upto = np.cumsum(truth.rows)
-    counter = Counter(truth)
+    counter, total = Counter(truth), truth.total
     room = [count // len(SIZES) + (place < count % len(SIZES)) for place in range(len(SIZES))]
+    room = [left if possible else 0 for left, possible in zip(room, _possible(truth), strict=True)]
     made: list[CountQuery] = []
     for number in range(MOST_TRIES * count):
         if not any(room):
@@ -59,12 +60,19 @@ def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[C
             name = truth.others[int(rng.random() * len(truth.others))]
             wanted[name] = _around(truth.domains[name], int(truth.codes[name][row]), rng.random(3 + MOST_LISTED))
         actual = counter.count(wanted)
-        share = actual / truth.total
+        share = actual / total
         fits = [place for place, (low, high) in enumerate(SIZES) if low <= share and (share < high or high == 1)]
         if fits and room[fits[0]]:
             room[fits[0]] -= 1
             made.append(CountQuery(wanted, actual, fits[0]))
     return made
+
+
+def _possible(truth: Truth) -> list[bool]:
+    """Return of which sizes there may be questions. None is about less than the rows that it is built around: whoever
+    is alone among fifty is a fiftieth of them, so that nothing has to be drawn in search of a hundredth."""
+    least = int(truth.rows.min()) / truth.total
+    return [least < high or high == 1 for _, high in SIZES]
 
 
 def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
