@@ -142,12 +142,27 @@ def test_a_long_search_says_how_old_its_best_is_and_how_to_stop() -> None:
         assert "Ctrl-C" not in told(19, 0.5)
         assert "best 0.4, at least 0.1, gap 75.0%" in told(30, 0.4)
         text = told(75, 0.4)
-        assert "the best so far is 45 s old. Ctrl-C takes it" in text
+        assert "the best so far is 45 s old, 20.0% below the first one. Ctrl-C takes it" in text
         assert "method.time_limit sets a limit" in text
         assert "the best so far is 0 s old" in told(80, 0.3)
         display.stopping = True
         assert "It is being taken; Ctrl-C once more keeps nothing." in told(90, 0.3)
         assert "Ctrl-C" not in told(95, None)
+
+
+def test_a_log_is_told_of_a_long_search_ever_less_often() -> None:
+    """Where there is no terminal: what a search without a limit has found, how that has moved, and how to stop it."""
+    paper, clock = io.StringIO(), [0.0]
+    with patch("ringfence.display.time.monotonic", lambda: clock[0]), shown(Console(file=paper)) as listener:
+        for second in range(100):
+            clock[0] = float(second)
+            best = None if second < 5 else 0.5 if second < 30 else 0.4
+            listener(rf.Event("search", second, "searching", 10, None, "recodings judged", best, 0.1))
+    lines = paper.getvalue().splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"searching for {when} s" for when in (21, 43, 87)]
+    assert "best 0.5, at least 0.1, gap 80.0%; the best so far is 16 s old. Ctrl-C takes it" in lines[0]
+    assert "best 0.4, at least 0.1, gap 75.0%; the best so far is 57 s old, 20.0% below the first one." in lines[2]
+    assert "method.time_limit sets a limit" in lines[2]
 
 
 def test_nothing_is_shown_of_short_work() -> None:

@@ -435,13 +435,14 @@ class _Interrupted(Exception):
 
 @contextmanager
 def _progress(quiet: bool, folder: Path | None = None) -> Iterator[Listener | None]:
-    """Yield a listener that shows on a terminal what is going on; None where nobody looks.
+    """Yield a listener that shows on a terminal what is going on, or tells a log of long searches; None where nobody is
+    to be told.
 
     An interruption says what was kept: `folder` is where a release goes that takes its place in one step.
     """
     before = _version_in(folder)
     try:
-        if quiet or not sys.stderr.isatty():
+        if quiet:
             yield None
         else:
             with api.progress() as listener:

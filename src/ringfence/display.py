@@ -1,7 +1,8 @@
 """What a run shows while one waits: its stages, how long they take, how far it is, and what is best so far.
 
-On a terminal, or in a notebook. Nothing is shown of work that takes less than a second, and nothing is left of it
-afterwards.
+On a terminal, or in a notebook, nothing is shown of work that takes less than a second, and nothing is left of it
+afterwards. Where there is neither, as in the log of a job, a search that goes on for long says so in a line now and
+then.
 """
 
 import io
@@ -9,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -21,7 +22,8 @@ from ringfence.events import Event
 
 QUIET = 1.0  # seconds in which nothing is shown
 PATIENCE = 20.0
-"""After so many seconds of a search that has an answer, it is said how to stop."""
+"""After so many seconds of a search that has an answer, it is said how to stop; in a log again after twice as many, and
+so on."""
 
 
 class Display:
@@ -35,6 +37,7 @@ class Display:
         self.current: Event | None = None
         self._began = self._since = self._improved = time.monotonic()
         self._done: list[tuple[str, float]] = []
+        self._first: float | None = None
         self._spinner = Spinner("dots")
 
     def __call__(self, event: Event) -> bool:
@@ -43,9 +46,11 @@ class Display:
             if before is not None:
                 self._done.append((before.what, now - self._since))
             self._since = self._improved = now
+            self._first = None
         elif event.best != before.best:
             self._improved = now
         self.current = event
+        self._first = event.best if self._first is None else self._first
         return self.stopping
 
     @property
@@ -65,8 +70,15 @@ class Display:
         if self.current.figures:
             lines.append(f"   {self.current.figures}")
         if self.has_answer and now - self._since > PATIENCE:
-            lines.append(f"   [dim]the best so far is {now - self._improved:.0f} s old. {self._how_to_stop()}[/dim]")
+            lines.append(f"   [dim]{self._standing(now)} {self._how_to_stop()}[/dim]")
         return Group(*lines)
+
+    def _standing(self, now: float) -> str:
+        """Return how the best has moved."""
+        best = self.current.best if self.current is not None else None
+        gained = 1 - best / self._first if best is not None and self._first else 0.0
+        below = f", {gained:.1%} below the first one" if gained > 0 else ""
+        return f"the best so far is {now - self._improved:.0f} s old{below}."
 
     def _how_to_stop(self) -> str:
         if self.stopping:
@@ -74,13 +86,33 @@ class Display:
         return "Ctrl-C takes it; Ctrl-C twice keeps nothing; method.time_limit sets a limit."
 
 
+class Log(Display):
+    """Writes a line about a search that goes on for long: where it stands, how the best has moved, and how to stop."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__()
+        self._console, self._wait = console, PATIENCE
+
+    def __call__(self, event: Event) -> bool:
+        stops = super().__call__(event)
+        now = time.monotonic()
+        if self.has_answer and not stops and now - self._since > self._wait:
+            self._wait = 2 * (now - self._since)
+            where = f"{event.what} for {now - self._since:.0f} s: {event.figures}; {self._standing(now)}"
+            self._console.print(f"{where} {self._how_to_stop()}", markup=False, highlight=False, soft_wrap=True)
+        return stops
+
+
 @contextmanager
 def shown(console: Console | None = None) -> Iterator[Display]:
     """Show what a run is busy with as long as the context lasts; see `api.progress`."""
-    display, console = Display(), console or Console(stderr=True)
+    console = console or Console(stderr=True)
+    display = Display() if console.is_jupyter or console.is_terminal else Log(console)
     view: AbstractContextManager[object]
     if console.is_jupyter:
         view = _under_the_cell(display)
+    elif isinstance(display, Log):
+        view = nullcontext()
     else:
         view = Live(display, console=console, refresh_per_second=8, transient=True)
     with _stoppable(display), view:
