@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long ready-to-test lint warm pages bench wheel clean
+.PHONY: demo test test-long ready-to-test lint warm pages bench bench-check wheel clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make warm       compile now what is compiled at first use"
 	@echo "make pages      the pages and schemas of docs that the code writes"
 	@echo "make wheel      build what pip installs, and try it in a clean environment"
+	@echo "make bench-check  counted work against what is recorded: fails if something got 15 % worse"
 	@echo "make bench      measure speed and memory against peers"
 
 $(READY): pyproject.toml
@@ -59,6 +60,9 @@ $(BENCH)/.ready: pyproject.toml
 
 bench: $(BENCH)/.ready
 	$(BENCH)/bin/python -m benchmarks
+
+bench-check: $(READY)
+	$(BIN)/python -m benchmarks.check
 
 # What `pip install ringfence` gets: built, installed where nothing else is, and used there.
 wheel: $(READY)
