@@ -1,5 +1,5 @@
 """How many random cases Hypothesis tries: few and repeatable by default, many where HYPOTHESIS_PROFILE says `long`; and
-that the tests on Spark run in one process, so that one session serves them all."""
+which tests run in one process: those on Spark, on PostgreSQL, and those of a file that share what was made once."""
 
 import os
 
@@ -13,7 +13,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what needs Spark together."""
+    """Keep together what would be started or made again in every process."""
     for item in items:
-        if "spark" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        server = next((name for name in ("spark", "postgres") if name in item.nodeid), None)
+        if server is not None:
+            item.add_marker(pytest.mark.xdist_group(server))
+        elif _shares(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def _shares(item: pytest.Item) -> bool:
+    """Whether a test has a fixture that is made once for its file."""
+    known = getattr(item, "_fixtureinfo", None)
+    return known is not None and any(found[-1].scope == "module" for found in known.name2fixturedefs.values() if found)

@@ -70,15 +70,19 @@ def random_tree(leaves: list[str], rng: random.Random, name: str) -> dict[str, A
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 14) -> Case:
-    """Draw a small table with two or three quasi-identifiers of all kinds, and a specification without method."""
+def cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 14, bounded: bool = False) -> Case:
+    """Draw a small table with one to three quasi-identifiers of all kinds, and a specification without method.
+
+    If bounded, no value of the first may become "*"; otherwise, some have a boundary for some of their values.
+    """
     rng = random.Random(draw(st.integers(0, 2**32)))
     rows = rng.randint(1, max_rows)
     columns: dict[str, Any] = {}
     attributes: dict[str, Any] = {}
     for a in range(rng.randint(1, 3)):
         name, values = f"q{a}", [f"v{i}" for i in range(rng.randint(1, 5))]
-        kind = rng.choice(["tree", "flat", "intervals", "dates"])
+        must = bounded and a == 0
+        kind = "tree" if must else rng.choice(["tree", "flat", "intervals", "dates"])
         if kind == "dates":
             columns[name] = [dt.date(2019, 12, 28) + dt.timedelta(rng.choice([0, 1, 5, 70, 900])) for _ in range(rows)]
             hierarchy: Any = rng.choice([{"dates": ["month"]}, {"dates": ["quarter", "decade"]}, "flat"])
@@ -93,7 +97,9 @@ def cases(draw: st.DrawFn, *, sensitive: int = 0, max_rows: int = 14) -> Case:
         attributes[name] = {"role": "quasi", "hierarchy": hierarchy, "weight": rng.choice([1, 1, 2.5])}
         if kind == "dates" and hierarchy == "flat":  # the engine tells by the type of the column
             attributes[name]["format"] = "iso"
-        if kind == "tree" and rng.random() < 0.25:
+        if must:
+            attributes[name]["boundary"] = list(hierarchy["tree"])
+        elif kind == "tree" and rng.random() < 0.25:
             attributes[name]["boundary"] = [rng.choice(list(hierarchy["tree"]))]
     for s in range(sensitive):
         columns[f"s{s}"] = [rng.choice("xyz" if s else "abcd") for _ in range(rows)]

@@ -16,6 +16,7 @@ from ringfence.audit.verdict import MENDS, Verdict
 from ringfence.spec import Spec
 from tests.audit_tables import HOLDS, PEOPLE, PUBLISHED, audited, planted, rules, text_table
 
+pytestmark = pytest.mark.xdist_group("evidence")  # releases are made once
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "audit.schema.json").read_text(encoding="utf-8"))
 TREE = {
     "city": {"north": ["ulm", "bonn"], "south": ["rome", "nice"]},
@@ -25,10 +26,10 @@ TOWNS = ["ulm", "bonn", "rome", "nice", "alp", "sylt", "elba"]
 METHODS: dict[str, dict[str, Any]] = {
     "levels of a lattice": {"name": "optimal", "metric": "dm"},
     "cuts": {"name": "optimal", "scheme": "cut"},
-    "runs": {"name": "optimal", "scheme": "ordered", "time_limit": 1.0},
-    "guided runs": {"name": "optimal", "scheme": "guided-ordered", "time_limit": 1.0},
-    "guided sets": {"name": "optimal", "scheme": "guided-set", "time_limit": 1.0},
-    "sets": {"name": "optimal", "scheme": "set", "time_limit": 1.0},
+    "runs": {"name": "optimal", "scheme": "ordered", "time_limit": 0.2},
+    "guided runs": {"name": "optimal", "scheme": "guided-ordered", "time_limit": 0.2},
+    "guided sets": {"name": "optimal", "scheme": "guided-set", "time_limit": 0.2},
+    "sets": {"name": "optimal", "scheme": "set", "time_limit": 0.2},
     "fixed levels": {"name": "levels", "levels": {"age": 2, "town": 2}, "suppression": 1.0},
     "clusters": {"name": "cluster"},
     "clusters as sets": {"name": "cluster", "representation": "set"},

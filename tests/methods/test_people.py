@@ -579,11 +579,11 @@ def test_a_run_writes_no_identifier_and_can_be_saved_again(
     assert "different people" in page
     assert '"entity": "patient"' in (tmp_path / "out/public/manifest.json").read_text()
     assert "Who has many rows" in page
-    release.save(tmp_path / "again")
+    release.save(tmp_path / "again", report=not method)  # one page more is enough
     assert (tmp_path / "again/public/release.csv").exists()
     in_memory = rf.anonymize(tmp_path / "visits.csv", spec)
     assert in_memory.audit.measured == release.audit.measured
-    in_memory.save(tmp_path / "third")
+    in_memory.save(tmp_path / "third", report=not method)
     verdict = api.audit(tmp_path / "out/public/release.csv", spec, tmp_path / "visits.csv")
     assert verdict.ok or (verdict.unjudged and method.get("name") == "local")
 

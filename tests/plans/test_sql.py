@@ -70,7 +70,7 @@ def handed_in(engine: str, plan: GlobalPlan, folder: Path) -> pa.Table:
     [
         {},
         {"privacy": {"k": 3, "l": 2}},
-        {"method": {"scheme": "set", "suppression": 0.1, "time_limit": 2}},
+        {"method": {"scheme": "set", "suppression": 0.1, "time_limit": 0.3}},
         {"data": {"missing": "suppress"}},
         {"method": {"name": "levels", "levels": {"age": 0, 'town "x"': 0, "sex": 0}, "suppression": 1}},
     ],

@@ -138,12 +138,12 @@ def test_what_lies_inside_a_range_is_not_told() -> None:
 
 def test_parquet_comes_with_its_typed_form(tmp_path: Path) -> None:
     release = rf.anonymize(PEOPLE, spec_of("set"))
-    release.save(tmp_path, "parquet")
+    release.save(tmp_path, "parquet", report=False)
     manifest = json.loads((tmp_path / "public/manifest.json").read_text())
     assert manifest["typed"]["file"] == "typed.parquet"
     typed = pyarrow.parquet.read_table(tmp_path / "public/typed.parquet")
     assert typed.num_rows == 6
-    release.save(tmp_path, "csv")
+    release.save(tmp_path, "csv", report=False)
     assert not (tmp_path / "public/typed.parquet").exists(), "a file of an earlier release is left"
     assert "typed" not in json.loads((tmp_path / "public/manifest.json").read_text())
 
