@@ -224,6 +224,30 @@ def test_baskets_from_sample_to_download(page: "Page") -> None:
     assert taken.value.path().stat().st_size > 10_000
 
 
+def test_many_columns_with_long_names_keep_their_shape(page: "Page") -> None:
+    names = [f"answer_{n:02d}_of_a_survey_whose_columns_have_long_names" for n in range(24)]
+    rows = "".join(",".join(str((n * at) % 7) for at in range(1, 25)) + "\n" for n in range(60))
+    load(page, f"{','.join(names)}\n{rows}", "wide.csv")
+    page.wait_for_selector("text=What is in the table?")
+    choice = page.locator("fieldset.choice").first.bounding_box()
+    assert choice is not None
+    assert choice["height"] < 40, "roles stand in one line"
+    for at in range(24):
+        page.check(f"#role-{at}-quasi", force=True)
+        settled(page)
+    step(page, "hierarchies")
+    page.wait_for_selector(".tree")
+    page.click("#column-23")
+    page.wait_for_selector("#column-23[aria-pressed=true]")
+    page.wait_for_selector(".tree")
+    tabs, last = page.locator(".tabs").bounding_box(), page.locator("#column-23").bounding_box()
+    assert tabs is not None
+    assert last is not None
+    assert tabs["height"] < 200
+    assert tabs["y"] <= last["y"] <= tabs["y"] + tabs["height"] - last["height"] / 2, "the chosen one is in sight"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_tree_is_made_by_grouping_values(page: "Page") -> None:
     load(page, PEOPLE)
     page.wait_for_selector("text=What is in the table?")

@@ -28,6 +28,8 @@ export function percent(share) {
 
 export const some = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
+export const short = (words, most) => (words.length > most ? `${words.slice(0, most)}…` : words);
+
 export const megabytes = (bytes) => (bytes >= 1e9 ? `${(bytes / 1e9).toFixed(1)} GB` : `${Math.round(bytes / 1e6)} MB`);
 
 export function cell(value) {

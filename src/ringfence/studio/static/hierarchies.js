@@ -1,6 +1,6 @@
 // Step 2: how each quasi-identifier, or item, is made coarser. Own trees are kept as paths from a value up to the root.
 import { post, send } from "./api.js";
-import { field, h, number, options, problem, some, waiting } from "./dom.js";
+import { field, h, number, options, problem, short, some, waiting } from "./dom.js";
 import { roleChip } from "./table.js";
 
 const KINDS = { flat: "as it is, or hidden", intervals: "intervals of numbers", mask: "characters hidden one by one", dates: "parts of the calendar", fanout: "groups of neighbours", codes: "a public system of codes", file: "from a file", paths: "a tree of your own", tree: "a tree of your own" };
@@ -21,7 +21,7 @@ export function hierarchiesStep(place, studio) {
   const shown = h("div", {}, waiting("Looking at the values"));
   place.append(
     h("p", { class: "lead" }, "A release shows each value at one step of its hierarchy or another: the more steps, the less is lost. What means alike belongs together."),
-    h("div", { class: "tabs", role: "group", "aria-label": "Columns" }, names.map((each) => h("button", { type: "button", id: `column-${names.indexOf(each)}`, "aria-pressed": String(each === name), onclick: () => { kept.column = each; kept.picked.clear(); studio.refresh(); } }, each))),
+    h("div", { class: "tabs", role: "group", "aria-label": "Columns" }, names.map((each) => h("button", { type: "button", id: `column-${names.indexOf(each)}`, title: each, "aria-pressed": String(each === name), onclick: () => { kept.column = each; kept.picked.clear(); studio.refresh(); } }, each))),
     h("h2", {}, name, " ", roleChip(attribute.role)), shown,
     h("div", { class: "go" }, h("a", { class: "button main", href: "#promise" }, "Next: the promise")));
   return fill(shown, studio, name, attribute);
@@ -105,7 +105,7 @@ function uncovered(found, attribute, set) {
 function ruler(found, attribute, set) {
   const bound = attribute.boundary?.level;
   return h("table", {}, h("caption", {}, "The steps from a value up to nothing at all"), h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "n" }, "level"), h("th", { scope: "col", class: "n" }, "labels"), h("th", { scope: "col" }, "for example"), h("th", { scope: "col" }, "never beyond"))),
-    h("tbody", {}, found.levels.map((level, at) => h("tr", {}, h("td", { class: "n" }, String(at)), h("td", { class: "n" }, number(level.labels)), h("td", {}, level.examples.join(", ")),
+    h("tbody", {}, found.levels.map((level, at) => h("tr", {}, h("td", { class: "n" }, String(at)), h("td", { class: "n" }, number(level.labels)), h("td", { class: "quote" }, level.examples.map((label) => short(label, 60)).join(", ")),
       h("td", {}, at > 0 && at < found.height ? h("input", { type: "checkbox", id: `bound-${at}`, "aria-label": `Never beyond level ${at}`, checked: bound === at, onchange: (event) => set({ boundary: event.target.checked ? { level: at } : undefined }, event.target.checked ? `never beyond level ${at}` : "no boundary") }) : "")))));
 }
 

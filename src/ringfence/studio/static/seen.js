@@ -1,5 +1,5 @@
 // What a plan makes of the table: figures, rows before and after, class sizes, distributions.
-import { cell, h, number, percent, some } from "./dom.js";
+import { cell, h, number, percent, short, some } from "./dom.js";
 import { draw, marginalChart, sizesChart } from "./charts.js";
 
 const SHOWN = 6;
@@ -32,9 +32,9 @@ export function attributesTable(seen) {
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "quasi-identifier"), h("th", { scope: "col" }, "becomes"), h("th", { scope: "col", class: "n" }, "values → labels"), h("th", { scope: "col" }, "detail lost"))),
     h("tbody", {}, seen.attributes.map((each) => {
       const bar = h("span", { class: "bar" });
-      bar.style.width = `${Math.round(each.loss * 100)}px`;
-      return h("tr", {}, h("th", { scope: "row" }, each.name), h("td", {}, each.how, each.how === "as it is" || each.how === "hidden" ? null : h("span", { class: "note" }, ` e.g. ${each.examples.slice(0, 2).join(", ")}`)),
-        h("td", { class: "n" }, `${number(each.values)} → ${number(each.labels)}`), h("td", {}, bar, " ", percent(each.loss)));
+      bar.style.width = `${Math.round(each.loss * 70)}px`;
+      return h("tr", {}, h("th", { scope: "row" }, each.name), h("td", {}, each.how, each.how === "as it is" || each.how === "hidden" ? null : h("span", { class: "note quote" }, ` e.g. ${each.examples.slice(0, 2).map((label) => short(label, 40)).join(", ")}`)),
+        h("td", { class: "n" }, `${number(each.values)} → ${number(each.labels)}`), h("td", { class: "meter" }, bar, " ", percent(each.loss)));
     }))));
 }
 
@@ -44,7 +44,7 @@ export function evidence(seen, studio) {
   const names = seen.marginals.map((each) => each.name);
   if (!names.includes(shown.attribute)) shown.attribute = [...seen.marginals].sort((one, other) => other.moved - one.moved)[0]?.name ?? null;
   const caption = h("figcaption");
-  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "Column whose distribution is shown" }, names.map((name) => h("button", { type: "button", "aria-pressed": String(name === shown.attribute), onclick: (event) => {
+  const tabs = h("div", { class: "tabs", role: "group", "aria-label": "Column whose distribution is shown" }, names.map((name) => h("button", { type: "button", title: name, "aria-pressed": String(name === shown.attribute), onclick: (event) => {
     shown.attribute = name;
     for (const tab of tabs.children) tab.setAttribute("aria-pressed", String(tab === event.currentTarget));
     distribution();

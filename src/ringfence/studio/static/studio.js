@@ -119,6 +119,7 @@ function show() {
     if (focused && document.activeElement === document.body) document.getElementById(focused)?.focus({ preventScroll: true });
     const tree = content.querySelector(".tree");
     if (tree && scrolled) tree.scrollTop = scrolled;
+    for (const tab of content.querySelectorAll(".tabs [aria-pressed=true]")) tab.parentElement.scrollTop = tab.offsetTop - tab.offsetHeight;
   };
   settle();
   Promise.resolve(later).then(() => {
