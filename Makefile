@@ -15,8 +15,8 @@ help:
 	@echo "make warm       compile now what is compiled at first use"
 	@echo "make pages      the pages and schemas of docs that the code writes"
 	@echo "make wheel      build what pip installs, and try it in a clean environment"
+	@echo "make bench      other tools beside ours, each in an environment of its own; writes docs/benchmarks.md"
 	@echo "make bench-check  counted work against what is recorded: fails if something got 15 % worse"
-	@echo "make bench      measure speed and memory against peers"
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Ringfence needs Python 3.11 or later")'
@@ -51,15 +51,9 @@ pages: $(READY)
 	$(BIN)/python -m tests.error_cases
 	$(BIN)/python tests/written_pages.py
 
-# The peers that benchmarks compare with want older versions of some libraries: they live in a .venv of their own.
-BENCH := .venv-bench
-$(BENCH)/.ready: pyproject.toml
-	$(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	touch $(BENCH)/.ready
-
-bench: $(BENCH)/.ready
-	$(BENCH)/bin/python -m benchmarks
+# Each tool gets an environment of its own under .venv-peers, made once. What compiles at first use is compiled before.
+bench: warm
+	$(BIN)/python -m benchmarks.peers
 
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks.check
@@ -73,4 +67,4 @@ wheel: $(READY)
 	cd dist && ../.venv-wheel/bin/ringfence demo -o demo-of-the-wheel && rm -rf demo-of-the-wheel
 
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-wheel dist demo-release
+	rm -rf $(VENV) .venv-peers .venv-wheel dist demo-release

@@ -1,12 +1,10 @@
-"""The audit beside pycanon on 300,000 rows, and alone: three million rows, baskets, releases beside their originals.
+"""The audit alone: three million rows, baskets, releases beside their originals. pycanon is met in `benchmarks.peers`.
 
-The rows are drawn from Adult, with four quasi-identifiers for both and eight for the audit alone. Where both define the
-same, the values must be equal. Baskets are judged as they are, with k = 1, so that every combination of up to three
-items is counted.
+The rows are drawn from Adult, with eight quasi-identifiers. Baskets are judged as they are, with k = 1, so that every
+combination of up to three items is counted.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from ringfence.audit.verify import verify
 from ringfence.rows.duckdb import DuckDB
 from ringfence.spec import Spec
 
-FEW = ["sex", "age", "race", "marital-status"]
 EVERYTHING: dict[str, Any] = {
     "k": 1,
     "l": [{"value": 1}, {"value": 1, "kind": "entropy"}, {"value": 1, "kind": "recursive", "c": 2}],
@@ -34,42 +31,10 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def measure(folder: Path, rows: int = 300_000, most_rows: int = 3_000_000) -> Iterator[dict[str, Any]]:
-    """Yield the time of each judgement, ours with reading the table, counting and risk included."""
-    from pycanon import anonymity
-
-    table = _drawn(adult(folder), rows)
-    frame = table.to_pandas()
-    attributes = _attributes(FEW)
-    peers: dict[str, tuple[dict[str, float], Callable[[], float]]] = {
-        "k": ({"k": 1}, lambda: anonymity.k_anonymity(frame, FEW)),
-        "alpha": ({"alpha": 1.0}, lambda: anonymity.alpha_k_anonymity(frame, FEW, ["class"])[0]),
-        "l": ({"l": 1}, lambda: anonymity.l_diversity(frame, FEW, ["class"])),
-        "t": ({"t": 1.0}, lambda: anonymity.t_closeness(frame, FEW, ["class"])),
-        "beta": ({"beta": 1e9}, lambda: anonymity.basic_beta_likeness(frame, FEW, ["class"])),
-        "delta": ({"delta": 1e9}, lambda: anonymity.delta_disclosure(frame, FEW, ["class"])),
-    }
-    total = 0.0
-    for key, (privacy, peer) in peers.items():
-        ours = _audit(table, attributes, privacy)
-        peer_value: list[float] = []
-        peer_seconds = best_seconds(lambda: peer_value.append(float(peer())), runs=1)  # noqa: B023
-        total += peer_seconds
-        value = ours()[key]
-        if not isclose(value, peer_value[-1], rel_tol=1e-9):
-            raise AssertionError(f"{key} is {value}, but {peer_value[-1]} to pycanon")
-        yield {
-            "rows": rows,
-            "judgement": key,
-            "ours": value,
-            "pycanon": peer_value[-1],
-            **_beside(best_seconds(ours), peer_seconds),
-        }
-    together = {key: value for privacy, _ in peers.values() for key, value in privacy.items()}
-    seconds = best_seconds(_audit(table, attributes, together))
-    yield {"rows": rows, "judgement": "all of these in one audit", **_beside(seconds, total)}
-    many = _audit(_drawn(adult(folder), most_rows), _attributes(QUASI), EVERYTHING)
-    yield {"rows": most_rows, "judgement": "every model, and risk", "seconds": round(best_seconds(many, runs=2), 3)}
+def measure(folder: Path, rows: int = 3_000_000) -> Iterator[dict[str, Any]]:
+    """Yield the time of each judgement, with reading the table, counting and risk included."""
+    many = _audit(_drawn(adult(folder), rows), _attributes(QUASI), EVERYTHING)
+    yield {"rows": rows, "judgement": "every model, and risk", "seconds": round(best_seconds(many, runs=2), 3)}
     yield from _baskets(folder)
     yield from _beside_originals(folder)
 
@@ -116,7 +81,3 @@ def _audit(table: pa.Table, attributes: Any, privacy: Any) -> Callable[[], Mappi
             return verify(engine, engine.open(table, spec.data), spec).measured
 
     return work
-
-
-def _beside(seconds: float, peer: float) -> dict[str, float]:
-    return {"seconds": round(seconds, 3), "pycanon seconds": round(peer, 3), "pycanon / ours": round(peer / seconds, 1)}

@@ -1,4 +1,7 @@
-"""The prose of the pages of docs/papers against their tables: what it says in figures must be what the tables have."""
+"""The prose of pages against their tables: what it says in figures must be what the tables have.
+
+A page is the name of one of docs/papers, or a file of docs.
+"""
 
 import csv
 import re
@@ -33,7 +36,8 @@ def _number(cell: str) -> Any:
 
 def prose(page: str) -> str:
     """What a page says beside its tables, its code and where its links lead to, in one line."""
-    text = (DOCS / page / "README.md").read_text(encoding="utf-8")
+    path = DOCS.parent / page if page.endswith(".md") else DOCS / page / "README.md"
+    text = path.read_text(encoding="utf-8")
     text = re.sub(r"<!-- \S+\.csv -->.*?<!-- end -->", "", text, flags=re.DOTALL)
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     text = re.sub(r"!\[.*?\]\(.*?\)", "", text)
