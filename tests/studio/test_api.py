@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
+from ringfence.studio.worker import LOADED
 from tests.studio.conftest import PEOPLE, Studio, end, start
 
 pytestmark = pytest.mark.xdist_group("studio")
@@ -26,6 +28,12 @@ def made(studio: Studio) -> tuple[str, dict[str, Any]]:
     over = studio.finished(path, job)
     assert over["state"] == "done", over["error"]
     return path, studio.client.get(f"{path}/releases/{over['result']['release']}").json()
+
+
+def test_what_workers_begin_with_can_be_loaded() -> None:
+    """Where it cannot, processes begin without a word of that, and are slow."""
+    warm = import_module(LOADED)
+    assert all(name in sys.modules for name in warm.FIRST_NEEDED)
 
 
 def test_upload_gives_roles_with_reasons_and_first_rows(studio: Studio) -> None:

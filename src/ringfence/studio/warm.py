@@ -4,6 +4,8 @@ Kernels are read from their cache, or compiled, when they are called first; so a
 and forgotten. No rows are read: an engine has threads, and these would not survive the fork.
 """
 
+from importlib import import_module
+
 import pyarrow as pa
 
 from ringfence.census.census import take_census
@@ -15,6 +17,33 @@ from ringfence.studio import tasks
 from ringfence.studio.seen import FirstRows, seen
 
 __all__ = ["tasks"]
+
+FIRST_NEEDED = (
+    "ibis.backends.duckdb",
+    "pyarrow.dataset",
+    "ringfence.audit.attacks.carry_out",
+    "ringfence.audit.refinement.refine",
+    "ringfence.audit.verify",
+    "ringfence.draft.guess",
+    "ringfence.draft.written",
+    "ringfence.methods.candidates",
+    "ringfence.release.comparing",
+    "ringfence.release.publish",
+    "ringfence.report.build",
+    "ringfence.report.use",
+    "ringfence.rows.dates",
+    "ringfence.rows.engines",
+    "ringfence.search.front.poka",
+    "ringfence.search.front.scheme_front",
+    "ringfence.search.groups.local",
+    "ringfence.search.groups.mondrian",
+    "ringfence.search.itemsets.decide_baskets",
+    "ringfence.yardsticks.measure",
+)
+"""What drafts, fronts, releases and comparisons load when they are asked for; here it is loaded once for all."""
+
+for name in FIRST_NEEDED:
+    import_module(name)
 
 
 def find_small_front() -> None:
