@@ -9,11 +9,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from typing import Any
 
 from ringfence import api, samples
 from ringfence.compiling import timed
 from ringfence.declared import BASKETS, BUCKETS, METHODS, SCHEMES, methods_that
+from ringfence.errors import Unsatisfiable
 from ringfence.spec import Spec
 
 ROWS = 400
@@ -54,7 +56,8 @@ def compile_for(task: str) -> float:
     with timed() as compilations:
         for spec in specs(task):
             table = samples.people(ROWS) if spec.items is None else samples.baskets(ROWS)
-            api.anonymize(table, spec)
+            with suppress(Unsatisfiable):  # a busy machine may find nothing in that time: what it compiled is kept
+                api.anonymize(table, spec)
     return compilations.seconds
 
 

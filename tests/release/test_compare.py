@@ -142,6 +142,11 @@ def test_what_there_is_no_time_for_is_said() -> None:
     first, *others = found.tried
     assert first.made is not None
     assert {str(each.reason)[:15] for each in others if each.name != "anatomy"} == {"the time was up"}
+    page = found.page()
+    assert {*page.late} == {each.name for each in others} - {"anatomy"}
+    assert [row["name"] for row in page.refused] == ["anatomy"]
+    assert any(sentence.startswith("There was no time to try ") for sentence in page.advice)
+    assert "What there was no time for" in page.html()
 
 
 def test_where_nothing_can_be_made_the_reasons_are_told() -> None:
@@ -187,8 +192,18 @@ def test_candidates_can_be_named_and_other_promises_come_last() -> None:
     everything = [each.name for each in candidates(spec())]
     first = [name.split("-")[0] for name in everything[: everything.index("ring-sets")]]
     assert {*first} == {"optimal", "local", "cluster", "hilbert", "mondrian"}
+    assert everything[:3] == ["optimal-level", "local-sets", "hilbert-sets"], "what was asked for, then what is likely"
     named = candidates(spec(), ["optimal-level", "local"])
     assert {each.name for each in named} == {"optimal-level", *(name for name in everything if name[:5] == "local")}
+
+
+def test_what_effort_makes_better_gets_more_of_the_time() -> None:
+    by_name = {each.name: each for each in candidates(spec())}
+    assert {name for name, each in by_name.items() if each.worth > 1} == {
+        "local-sets", "local-nodes", "local-use-sets", "local-use-nodes",
+    }  # fmt: skip
+    hurried = [by_name["local-sets"].within(seconds, 30_000).method for seconds in (1.0, 4.0)]
+    assert [(method.effort, method.time_limit) for method in hurried] == [("fast", 1.0), ("good", 4.0)]
 
 
 def test_a_listener_hears_one_event_at_a_time_although_two_threads_are_at_work() -> None:
@@ -207,8 +222,19 @@ def test_a_listener_hears_one_event_at_a_time_although_two_threads_are_at_work()
 @pytest.mark.parametrize(("naive", "words"), [(0.5, "For comparison, who knows nothing"), (0.1, "Mind that who knows")])
 def test_advice_says_how_much_each_attribute_by_itself_would_tell(naive: float, words: str) -> None:
     row = {"name": "one", "made": True, "as_asked": True, "plain": True, "off": 0.2, "suppressed": 0, "proven": True}
+    row |= {"late": False, "method": "local"}
     advice = ComparisonPage([row], "one", "one", {"off": naive}, spec(), 100).advice
     assert any(sentence.startswith(words) for sentence in advice), advice
+
+
+@pytest.mark.parametrize(("naive", "said"), [(0.1, True), (0.4, False), (0.001, False)])
+def test_advice_says_where_labels_without_lists_tell_less_than_attributes_by_themselves(
+    naive: float, said: bool
+) -> None:
+    row = {"made": True, "as_asked": True, "suppressed": 0, "proven": True, "late": False, "method": "local"}
+    lists, labels = row | {"name": "a", "plain": False, "off": 0.01}, row | {"name": "b", "plain": True, "off": 0.2}
+    advice = ComparisonPage([lists, labels], "a", "b", {"off": naive}, spec(), 100).advice
+    assert any("publish the lists" in sentence for sentence in advice) == said
 
 
 def test_a_column_that_is_not_there_is_named() -> None:

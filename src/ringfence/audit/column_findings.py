@@ -121,8 +121,10 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
             )
         # Rows that are kept with everything masked were suppressed, not generalized.
         judged = np.where(released.masked, 0, released.rows) if spec.method.keep_suppressed else released.rows
-        passing = [code for code in labels.keys() - strange if form.passes(labels[code])]
         boundary = spec.attributes[column.name].boundary
+        # Without a boundary, every value may be published as the root.
+        bounded = labels.keys() - strange if boundary is not None else ()
+        passing = [code for code in bounded if form.passes(labels[code])]
         limit = f"level {boundary.level}" if isinstance(boundary, BoundaryLevel) else listed(map(repr, boundary or []))
         wrong = f"which is past its boundary; allowed: nothing above {limit}"
         yield from _about(released, column, passing, "boundary", wrong, judged)

@@ -17,6 +17,12 @@ from ringfence.spec.tables import MethodTable
 SETS, NODES = "sets", "nodes"
 """What groups are shown as where values have no order: lists of them, or labels of their hierarchies."""
 
+USE = "use"
+"""The loss that follows what users of a release are off by."""
+
+WORTH_EFFORT = 4
+"""How many shares of the time those get that effort makes better."""
+
 GOOD_SECONDS = 2 / 30_000
 """What the effort `good` of `local` takes for a row, about; a search that is cut short is worse than one that is
 planned for less."""
@@ -46,6 +52,11 @@ class Candidate:
         if spec.groups_rows:
             return not any(spec.shown_as(name) == "set" for name in spec.of_role("quasi"))
         return spec.method.traits.way in (RECODES, BASKETS)
+
+    @property
+    def worth(self) -> int:
+        """How many shares of the time it gets: more where effort makes a release better that may be advised."""
+        return WORTH_EFFORT if self.as_asked and "effort" in self.spec.method.traits.options else 1
 
     def refusal(self) -> str | None:
         """Return why it cannot be made whatever the rows are; None if it perhaps can."""
@@ -92,17 +103,23 @@ def _promises(spec: Spec) -> Iterator[str]:
 def candidates(spec: Spec, methods: Sequence[str] | None = None) -> list[Candidate]:
     """Return what could be tried: first a way of each method, then the next of each.
 
-    What was asked for comes first, and what promises something else last. `methods` names some methods, or candidates.
+    What was asked for comes first, then methods that can go by the use of their releases, which are likeliest to be the
+    best; what promises something else comes last. `methods` names some methods, or candidates.
     Methods for another kind of table are left out; a method may still refuse what is asked of it.
     """
     ways = [[*_ways(spec, method)] for name, method in METHODS.items() if _fits(method, spec)]
-    ways.sort(key=lambda way: (way[0].spec.method.name != spec.method.name, not way[0].as_asked))
+    ways.sort(key=lambda way: _turn(way[0], spec))
     found = [each for turn in zip_longest(*ways) for each in turn if each is not None]
     known = [*METHODS, *(each.name for each in found)]
     for name in methods or ():
         if name not in known:
             raise SpecError(f"there is no method {name!r}{suggestion(name, known)}; allowed: {listed(METHODS)}")
     return [each for each in found if methods is None or {each.name, each.spec.method.name} & {*methods}]
+
+
+def _turn(first: Candidate, spec: Spec) -> tuple[bool, ...]:
+    traits = first.spec.method.traits
+    return (traits.name != spec.method.name, not first.as_asked, USE not in traits.losses)
 
 
 def _fits(method: MethodTraits, spec: Spec) -> bool:

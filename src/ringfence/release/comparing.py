@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.yardsticks.measure import Yardsticks
 
+AHEAD = 4
+"""How many candidates are under way at most: a long search and a long audit then do not wait for each other."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
 
@@ -48,12 +50,16 @@ class MeasuredRelease:
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A candidate, and what came of it: `made`, or in `reason` why it was not; and how long that took."""
+    """A candidate, and what came of it: `made`, or in `reason` why it was not; and how long that took.
+
+    `late` says that there was no time left to try it: more may make it.
+    """
 
     candidate: Candidate
     made: MeasuredRelease | None
     reason: str | None
     seconds: float
+    late: bool = False
 
     @property
     def name(self) -> str:
@@ -71,6 +77,7 @@ class Tried:
             "plain": self.candidate.plain,
             "made": made is not None,
             "reason": self.reason,
+            "late": self.late,
             "seconds": round(self.seconds, 3),
         }
         return known | ({} if made is None else _figures(made))
@@ -107,7 +114,7 @@ def try_all(
 ) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
-    The next one is searched for in a thread while what was found before is carried out, audited and measured here,
+    The next few are searched for in a thread while what was found before is carried out, audited and measured here,
     where the rows are. One that there is no time left for says so. The first is always tried. Compiling is no part of
     the time.
     """
@@ -116,10 +123,10 @@ def try_all(
     tried: list[Tried] = []
     with timed() as compiled, ThreadPoolExecutor(1, "search") as ahead:
         trials = _Trials(prepare, finish, rows, budget, time.monotonic() - spent, compiled, ahead)
-        trials.waiting = sum(each.refusal() is None for each in candidates)
-        begun = deque([trials.begin(each) for each in candidates[:1]])
-        for following in [*candidates[1:], None]:
-            if following is not None:
+        trials.waiting = sum(each.worth for each in candidates if each.refusal() is None)
+        begun: deque[_Begun] = deque()
+        for place in range(len(candidates)):
+            for following in candidates[place + len(begun) : place + AHEAD]:
                 begun.append(trials.begin(following))
             found = trials.conclude(begun.popleft())
             tried.append(found)
@@ -141,7 +148,7 @@ class _Trials:
     compiled: Any
     ahead: ThreadPoolExecutor
     waiting: int = 0
-    """How many have yet to begin."""
+    """How many shares of the time those are to have that have yet to begin."""
     under_way: int = 0
     took: list[float] = field(default_factory=list)
 
@@ -156,15 +163,16 @@ class _Trials:
         beside = fmean(self.took[1:] or self.took or [0.0])  # the first also loads what all need
         is_first = not self.took and not self.under_way
         if not is_first and left < beside * (1 + self.under_way) + LEAST_SECONDS:
-            return _Begun(candidate, f"the time was up; give it more than {self.budget:g} seconds")
-        hurried = candidate.within(max((left - beside) / max(self.waiting, 1), LEAST_SECONDS), self.rows)
-        self.waiting -= 1
+            return _Begun(candidate, f"the time was up; give it more than {self.budget:g} seconds", late=True)
+        share = (left - beside) * candidate.worth / max(self.waiting, candidate.worth)
+        hurried = candidate.within(max(share, LEAST_SECONDS), self.rows)
+        self.waiting -= candidate.worth
         try:
             search = self.prepare(candidate, hurried)
         except (RingfenceError, MemoryError) as error:
             return _Begun(candidate, _why(error))
         self.under_way += 1
-        return _Begun(candidate, None, hurried, self.ahead.submit(self._timed, search))
+        return _Begun(candidate, None, hurried=hurried, searching=self.ahead.submit(self._timed, search))
 
     def _timed(self, search: Search) -> "tuple[Decision | None, float]":
         begun = self._now()
@@ -173,7 +181,7 @@ class _Trials:
     def conclude(self, begun: "_Begun") -> Tried:
         """Return what came of a candidate: carry out what was found for it, audit and measure it."""
         if begun.searching is None or begun.hurried is None:
-            return Tried(begun.candidate, None, begun.reason, 0.0)
+            return Tried(begun.candidate, None, begun.reason, 0.0, begun.late)
         searched, since = 0.0, self._now()
         try:
             decision, searched = begun.searching.result()
@@ -194,6 +202,7 @@ class _Begun:
 
     candidate: Candidate
     reason: str | None
+    late: bool = False
     hurried: Spec | None = None
     searching: "Future[tuple[Decision | None, float]] | None" = None
 

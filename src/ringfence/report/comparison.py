@@ -8,6 +8,7 @@ import altair as alt
 
 from ringfence.audit.verdict import some
 from ringfence.declared import METHODS, RECODES
+from ringfence.errors import listed
 from ringfence.markup import paragraph, table
 from ringfence.report.page import inline, template, versions
 from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, Chart, as_png, data, finish, layered, pixel_x
@@ -53,8 +54,28 @@ class ComparisonPage:
 
     @property
     def refused(self) -> list[Row]:
-        """The others."""
-        return [row for row in self.rows if not row["made"]]
+        """Those that cannot be made: each says why."""
+        return [row for row in self.rows if not row["made"] and not row["late"]]
+
+    @property
+    def late(self) -> list[str]:
+        """The names of those that there was no time for."""
+        return [row["name"] for row in self.rows if row["late"]]
+
+    @property
+    def named(self) -> bool:
+        """Whether the picture has room for the names of candidates."""
+        return len(self.made) <= MOST_NAMED
+
+    def kind(self, name: str) -> str:
+        """Return what a candidate is and looks like, in words."""
+        row = self._row(name)
+        return f"{METHODS[row['method']].line}; {self._looks(row)}"
+
+    def _looks(self, row: Row) -> str:
+        if METHODS[row["method"]].way == RECODES:
+            return "each value recoded alike everywhere"
+        return "ranges and labels of hierarchies" if row["plain"] else "cells list values, as {a, b}"
 
     def _row(self, name: str) -> Row:
         return next(row for row in self.rows if row["name"] == name)
@@ -111,7 +132,7 @@ class ComparisonPage:
             yield (
                 "Its price: cells list values, as {a, b}, and ordinary software takes each list for a value of its own;"
                 f" where that will not do, {self.plain} has ranges and labels of hierarchies only, and"
-                f" {self._off(plain)}."
+                f" {self._off(plain)}{self._dear(plain)}."
             )
         if best["proven"] is False:
             gap = best.get("gap")
@@ -119,14 +140,23 @@ class ComparisonPage:
                 f": at most {percent(gap)} of its loss could be saved." if gap else "; more time may find a better one."
             )
 
+    def _dear(self, plain: Row) -> str:
+        """Say of a release without lists if it tells less than each attribute by itself would."""
+        if self.naive is None or self.naive["off"] >= plain["off"] or self.naive["off"] <= self._row(self.best)["off"]:
+            return ""
+        return (
+            ", more than who knows each attribute by itself: where counts matter, publish the lists, which"
+            " typed.parquet has as such"
+        )
+
     def _others(self) -> Iterator[str]:
         best = self._row(self.best)
         for row in self.made:
             if not row["as_asked"] and row["off"] < best["off"]:
                 less = f"{row['name']} is off by less ({percent(row['off'])}), but promises something else"
                 yield f"{less}: {row['promise']}."
-        if self.refused:
-            yield f"{some(len(self.refused), 'candidate')} could not be made; the table says why."
+        if self.late:
+            yield f"There was no time to try {listed(self.late)}: a larger budget has it."
 
     # As text
 
@@ -136,10 +166,7 @@ class ComparisonPage:
         lines = []
         for name, kind in zip([self.best, self.plain, self._alike[-1]["name"]], kinds, strict=True):
             row = self._row(name)
-            looks = "ranges and labels of hierarchies" if row["plain"] else "cells list values, as {a, b}"
-            if METHODS[row["method"]].way == RECODES:
-                looks = "each value recoded alike everywhere"
-            lines.append(f"  {_cell('off', row['off']):>6}  {name}: {kind}; {looks}")
+            lines.append(f"  {_cell('off', row['off']):>6}  {name}: {kind}; {self._looks(row)}")
         head = f"{some(len(self._alike), 'way')} to promise this, tried, audited and measured. How far off users are:"
         return "\n".join([head, *dict.fromkeys(lines)])
 
@@ -178,12 +205,11 @@ class ComparisonPage:
     @property
     def chart(self) -> Chart:
         """The picture: how far off users are, against the risk of being found."""
-        named = len(self.made) <= MOST_NAMED
         rows = [
             {
                 "risk": row["risk_mean"],
                 "off": row["off"],
-                "name": row["name"] if named else str(place),
+                "name": row["name"] if self.named else str(place),
                 "kind": "advised" if row["name"] == self.best else "as asked" if row["as_asked"] else "another promise",
             }
             for place, row in enumerate(self.made, 1)
@@ -191,7 +217,7 @@ class ComparisonPage:
         ]
         x = alt.X(
             "risk:Q",
-            axis=alt.Axis(title="mean chance of being found →", format=".1%", tickCount=6),
+            axis=alt.Axis(title="mean chance of being found →", format="~%", tickCount=6),
             scale=alt.Scale(zero=False, padding=60),
         )
         y = alt.Y(

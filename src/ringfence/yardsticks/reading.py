@@ -16,7 +16,7 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import tree_over
-from ringfence.audit.labels.held import Held
+from ringfence.audit.labels.held import Held, held_in
 from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.labels.trees import Tree
 from ringfence.rows.sources import BUCKET, COUNT, ROWS
@@ -164,7 +164,7 @@ def plainly(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
 
 
 def _of_tree(name: str, tree: Tree, spec: Spec) -> OriginalValues:
-    held = Held(tree, spec.attributes[name])
+    held = held_in(tree, spec.attributes[name])
     places = np.full(len(tree.paths), np.nan)
     if spec.attributes[name].measured:
         places[held.by_number] = [float(number) for number in held.numbers]

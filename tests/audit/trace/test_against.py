@@ -11,7 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.audit.counts import Column
+from ringfence.audit.labels.growing import tree_over
+from ringfence.audit.labels.held import held_in
 from ringfence.audit.trace.flows import Graph, effective, match, max_flow
+from ringfence.audit.trace.linkage import Coverage, Side, link
 from ringfence.audit.verdict import Verdict
 from ringfence.errors import DataError
 from ringfence.spec import Spec
@@ -166,6 +170,44 @@ def test_the_largest_flow_is_the_smallest_cut(graph: Graph, capacity: int) -> No
         crossing = inside[graph.left] & ~beyond[graph.right]
         cuts.append(graph.published[~inside].sum() + graph.original[beyond].sum() + capacity * crossing.sum())
     assert flow.sum() == min(cuts)
+
+
+@given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_combinations_are_linked_where_all_labels_hold_and_all_else_is_equal(
+    attributes: int, lefts: int, rights: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    covers, labels = [], []
+    for _ in range(attributes):
+        holds = rng.random((3, 4)) < 0.6
+        covers.append(Coverage(rng.integers(0, 4, rights), holds, np.zeros_like(holds)))
+        labels.append(Column("", (None,) * 3, rng.integers(0, 3, lefts)))
+    ours = Side(tuple(labels), rng.integers(0, 2, lefts), np.ones(lefts, np.int64))
+    theirs = Side((), rng.integers(0, 2, rights), np.ones(rights, np.int64))
+    graph = link(ours, theirs, covers)
+    assert [*zip(graph.left.tolist(), graph.right.tolist(), strict=True)] == [
+        (one, other)
+        for one in range(lefts)
+        for other in range(rights)
+        if ours.kept[one] == theirs.kept[other]
+        and all(each.holds[label.codes[one], each.leaves[other]] for each, label in zip(covers, labels, strict=True))
+    ]
+
+
+def test_labels_are_read_once_and_apart_for_numbers_and_text() -> None:
+    values = ["1", "2", "10"]
+    read = {}
+    for order in ("numeric", "lexical"):
+        spec = Spec(attributes={"x": {"role": "quasi", "order": order}})
+        tree, _ = tree_over("x", spec, values, [1, 1, 1])
+        held = read[order] = held_in(tree, spec.attributes["x"])
+        again, _ = tree_over("x", spec, values, [1, 1, 1])
+        assert held_in(again, spec.attributes["x"]) is held
+        assert held.by("{2, 10}") is held.by("{2, 10}")
+        assert [held.texts[leaf] for leaf in held.by("{2, 10}").tolist()] == ["2", "10"]
+        with pytest.raises(ValueError, match="read-only"):
+            held.by("{2, 10}")[0] = 0
+    assert read["numeric"] is not read["lexical"]
 
 
 @st.composite

@@ -114,6 +114,13 @@ def test_rows_that_are_not_looked_at_count_nothing(monkeypatch: pytest.MonkeyPat
     assert row_bound(census, 4, "set", "glm", Watch()) == 0
 
 
+def test_a_bound_that_would_be_cut_short_is_not_begun() -> None:
+    table = pa.table({"age": [20, 21, 29, 30, 31, 60, 61]})
+    census = Case(table, Spec(attributes={"age": {"role": "quasi", "order": "numeric"}})).census
+    assert row_bound(census, 2, "range", "glm", Watch(time_limit=0.0)) == 0
+    assert row_bound(census, 2, "range", "glm", Watch(time_limit=60.0)) == pytest.approx(7 / 41 / 7)
+
+
 def test_what_holds_for_fewer_rows_holds_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     table = people(400)
     names = ("age", "sex", "country", "education")

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -13,8 +15,27 @@ from ringfence.arrays import Longs
 from ringfence.audit.labels.moments import as_moment, spelled_moment
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
 from ringfence.audit.labels.spelling import as_number, spans_of, spelled_number
-from ringfence.audit.labels.trees import Tree
+from ringfence.audit.labels.trees import Path, Tree
 from ringfence.spec.tables import Attribute
+
+MOST_REMEMBERED = 1 << 16
+"""How many labels of an attribute are remembered with what they hold."""
+
+Kind: TypeAlias = tuple[tuple[Path, ...], tuple[int, ...], bool, bool]
+
+_in_use: "WeakValueDictionary[Kind, Held]" = WeakValueDictionary()
+
+
+def held_in(tree: Tree, attribute: Attribute) -> "Held":
+    """Return the values of a tree, the same ones as long as anybody uses them: a label is read once.
+
+    What a label holds is told by the tree and by whether values are numbers or dates, and by nothing else.
+    """
+    kind = tree.paths, tree.ceilings, attribute.numeric, attribute.dates
+    held = _in_use.get(kind)
+    if held is None:
+        held = _in_use[kind] = Held(tree, attribute)
+    return held
 
 
 class Held:
@@ -22,6 +43,7 @@ class Held:
 
     def __init__(self, tree: Tree, attribute: Attribute) -> None:
         self.tree = tree
+        self._said: dict[str, Longs] = {}
         self.spell = spelled_number if attribute.numeric else spelled_moment if attribute.dates else _written_out
         self.place: Callable[[str], Decimal | Fraction | None] = as_moment if attribute.dates else as_number
         self.texts = [path[0] for path in tree.paths]
@@ -52,9 +74,19 @@ class Held:
     def by(self, label: str | None) -> Longs:
         """Return the values that a label holds, each once: as a label of the tree, else by what it says."""
         found = self.found(label)
-        return found[0] if found is not None else np.unique(np.array(self.under(label or ""), np.int64))
+        return found[0] if found is not None else self.said(label or "")
 
-    def under(self, label: str) -> list[int]:
+    def said(self, label: str) -> Longs:
+        """Return the values that some other label holds by what it says, each once, in their order."""
+        said = self._said.get(label)
+        if said is None:
+            if len(self._said) >= MOST_REMEMBERED:
+                self._said.clear()
+            said = self._said[label] = np.unique(np.array(self._under(label), np.int64))
+            said.setflags(write=False)
+        return said
+
+    def _under(self, label: str) -> list[int]:
         """Return the values that some other label holds by what it says: none if it cannot be read."""
         spans = spans_of(label)
         if spans is not None and (self.place is as_moment or label.startswith("{")):

@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 ROOT = "*"
@@ -151,15 +152,19 @@ def as_set(label: str) -> tuple[str | None, ...] | None:
     return tuple(None if (text, quoted) == ("null", False) else text for text, quoted in items) or None
 
 
-def _items(label: str, opening: str, closing: str) -> list[tuple[str, bool]]:
+def _items(label: str, opening: str, closing: str) -> tuple[tuple[str, bool], ...]:
     """Return what stands between brackets, each item with whether it was in quotes; none where it is damaged."""
-    inside = label[1:-1]
-    if label != f"{opening}{inside}{closing}" or not _ITEMS.fullmatch(inside):
-        return []
+    return _listed(label[1:-1]) if label[:1] == opening and label[-1:] == closing and len(label) > 1 else ()
+
+
+@lru_cache(1 << 15)
+def _listed(inside: str) -> tuple[tuple[str, bool], ...]:
+    if not _ITEMS.fullmatch(inside):
+        return ()
     items = _NEXT_ITEM.findall(inside)
     if any(item != item.strip() for item in items):
-        return []
+        return ()
     try:
-        return [(json.loads(item), True) if item.startswith('"') else (item, False) for item in items]
+        return tuple((json.loads(item), True) if item.startswith('"') else (item, False) for item in items)
     except ValueError:  # an escape that JSON does not know
-        return []
+        return ()

@@ -96,6 +96,11 @@ class Tree:
         """The number of each value."""
         return {path[0]: leaf for leaf, path in enumerate(self.paths)}
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether some value may not be published as the root."""
+        return any(steps < len(path) - 1 for steps, path in zip(self.ceilings, self.paths, strict=True))
+
     @cached_property
     def limits(self) -> Longs:
         """The ceilings as an array."""

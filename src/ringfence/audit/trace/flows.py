@@ -5,14 +5,14 @@ the rows on its left may be those on its right. Rows that are alike are intercha
 nodes stands for a matching of single rows.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import total_by
+from ringfence.compiling import njit
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,113 +55,153 @@ def max_flow(graph: Graph, supply: Longs, demand: Longs, capacity: Longs) -> Lon
     given, many at a time (Dinic: Algorithm for solution of a problem of maximum flow in networks with power estimation.
     Soviet Mathematics Doklady, 1970).
     """
-    network = _Network(graph, supply, demand, capacity)
-    network.fill()
-    while network.reach():
-        network.augment()
-    return np.array(network.flow, np.int64)
+    few = np.bincount(graph.right, minlength=len(demand))[graph.right]
+    out_at, out = _edges_by(graph.left, len(supply), few)
+    back_at, back = _edges_by(graph.right, len(demand), graph.left)
+    left, right, most = (np.ascontiguousarray(ends, np.int64) for ends in (graph.left, graph.right, capacity))
+    edges = _Edges(left, right, most, out_at, out, back_at, back)
+    flow, depths = np.zeros(len(graph.left), np.int64), (np.empty_like(supply), np.empty_like(demand))
+    give, take = supply.astype(np.int64), demand.astype(np.int64)  # copies: what is left of both
+    _fill(edges, np.argsort(np.diff(edges.out_at), kind="stable"), give, take, flow)
+    while _reach(edges, give, take, flow, *depths):
+        _augment(edges, give, take, flow, *depths)
+    return flow
 
 
-class _Network:
-    """The state of a search for a largest flow, in lists: one edge at a time is looked at."""
+class _Edges(NamedTuple):
+    """The ends of edges and what each can hold; those of left node n are `out[out_at[n] : out_at[n + 1]]`, and of
+    right nodes `back`."""
 
-    def __init__(self, graph: Graph, supply: Longs, demand: Longs, capacity: Longs) -> None:
-        self.left, self.right = graph.left.tolist(), graph.right.tolist()
-        self.supply, self.demand, self.capacity = supply.tolist(), demand.tolist(), capacity.tolist()
-        self.flow = [0] * len(self.left)
-        self.out = _edges_by(graph.left, len(supply), np.bincount(graph.right, minlength=len(demand))[graph.right])
-        self.back = _edges_by(graph.right, len(demand), graph.left)
-        self.left_depth: list[int] = []
-        self.right_depth: list[int] = []
+    left: Longs
+    right: Longs
+    capacity: Longs
+    out_at: Longs
+    out: Longs
+    back_at: Longs
+    back: Longs
 
-    def fill(self) -> None:
-        """Give what can be given at once: nodes with few edges first, to those that few can give to."""
-        for node in sorted(range(len(self.out)), key=lambda node: len(self.out[node])):
-            for edge in self.out[node]:
-                amount = min(self.supply[node], self.demand[self.right[edge]], self.capacity[edge])
-                self.flow[edge] = amount
-                self.supply[node] -= amount
-                self.demand[self.right[edge]] -= amount
 
-    def reach(self) -> bool:
-        """Measure how far nodes are from what is left to give, up to the nearest that still takes; False if none."""
-        self.left_depth = [0 if amount else -1 for amount in self.supply]
-        self.right_depth = [-1] * len(self.demand)
-        wave = [node for node, amount in enumerate(self.supply) if amount]
-        depth, found = 0, False
-        while wave and not found:
-            reached = []
-            for node in wave:
-                for edge in self.out[node]:
-                    there = self.right[edge]
-                    if self.right_depth[there] < 0 and self.flow[edge] < self.capacity[edge]:
-                        self.right_depth[there] = depth + 1
-                        reached.append(there)
-                        found = found or self.demand[there] > 0
-            wave = []
-            for node in [] if found else reached:
-                for edge in self.back[node]:
-                    there = self.left[edge]
-                    if self.left_depth[there] < 0 and self.flow[edge] > 0:
-                        self.left_depth[there] = depth + 2
-                        wave.append(there)
-            depth += 2
-        return found
+def _edges_by(ends: Longs, nodes: int, rank: Longs) -> tuple[Longs, Longs]:
+    """Return where the edges of each node begin, and the edges, those of low rank first."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))])
+    return starts.astype(np.int64), np.lexsort((rank, ends)).astype(np.int64)
 
-    def augment(self) -> None:
-        """Send what can be sent along shortest paths. An edge that was of no use is not tried again."""
-        next_out, next_back = [0] * len(self.out), [0] * len(self.back)
-        for source in range(len(self.supply)):
-            path: list[int] = []
-            while self.supply[source]:
-                node = self.left[path[-1]] if path else source
-                if len(path) % 2 == 0:
-                    edges, at = self.out[node], next_out[node]
-                    while at < len(edges) and not (
-                        self.flow[edges[at]] < self.capacity[edges[at]]
-                        and self.right_depth[self.right[edges[at]]] == self.left_depth[node] + 1
-                    ):
-                        at += 1
-                    next_out[node] = at
+
+@njit(cache=True, nogil=True)
+def _fill(edges: _Edges, order: Longs, give: Longs, take: Longs, flow: Longs) -> None:
+    """Give what can be given at once: nodes with few edges first, to those that few can give to."""
+    for node in order:
+        for place in range(edges.out_at[node], edges.out_at[node + 1]):
+            edge = edges.out[place]
+            amount = min(give[node], take[edges.right[edge]], edges.capacity[edge])
+            flow[edge] = amount
+            give[node] -= amount
+            take[edges.right[edge]] -= amount
+
+
+@njit(cache=True, nogil=True)
+def _reach(edges: _Edges, give: Longs, take: Longs, flow: Longs, near: Longs, far: Longs) -> bool:
+    """Measure how far nodes are from what is left to give, up to the nearest that still takes; False if none."""
+    far[:] = -1
+    wave, waiting = np.empty(len(give), np.int64), 0
+    reached = np.empty(len(take), np.int64)
+    for node in range(len(give)):
+        near[node] = 0 if give[node] else -1
+        if give[node]:
+            wave[waiting] = node
+            waiting += 1
+    depth, found = 0, False
+    while waiting and not found:
+        count = 0
+        for node in wave[:waiting]:
+            for place in range(edges.out_at[node], edges.out_at[node + 1]):
+                edge = edges.out[place]
+                there = edges.right[edge]
+                if far[there] < 0 and flow[edge] < edges.capacity[edge]:
+                    far[there] = depth + 1
+                    reached[count] = there
+                    count += 1
+                    found = found or take[there] > 0
+        waiting = 0
+        for node in reached[: 0 if found else count]:
+            for place in range(edges.back_at[node], edges.back_at[node + 1]):
+                edge = edges.back[place]
+                there = edges.left[edge]
+                if near[there] < 0 and flow[edge] > 0:
+                    near[there] = depth + 2
+                    wave[waiting] = there
+                    waiting += 1
+        depth += 2
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _augment(edges: _Edges, give: Longs, take: Longs, flow: Longs, near: Longs, far: Longs) -> None:
+    """Send what can be sent along shortest paths. An edge that was of no use is not tried again.
+
+    A path takes edges forth and back in turn; depths rise along it, so that it is no longer than there are nodes.
+    """
+    next_out, next_back = edges.out_at[:-1].copy(), edges.back_at[:-1].copy()
+    path = np.empty(len(give) + len(take), np.int64)
+    for source in range(len(give)):
+        length = 0
+        while give[source]:
+            if length % 2 == 0:
+                node = edges.left[path[length - 1]] if length else source
+                taken = _forth(edges, flow, near, far, next_out, node)
+            else:
+                node = edges.right[path[length - 1]]
+                if take[node]:
+                    _send(edges, give, take, flow, source, path[:length])
+                    length = 0
+                    continue
+                taken = _back(edges, flow, near, far, next_back, node)
+            if taken >= 0:
+                path[length] = taken
+                length += 1
+            elif length:
+                length -= 1
+                if length % 2 == 0:
+                    next_out[edges.left[path[length]]] += 1
                 else:
-                    node = self.right[path[-1]]
-                    if self.demand[node]:
-                        self._send(source, node, path)
-                        path = []
-                        continue
-                    edges, at = self.back[node], next_back[node]
-                    while at < len(edges) and not (
-                        self.flow[edges[at]] > 0 and self.left_depth[self.left[edges[at]]] == self.right_depth[node] + 1
-                    ):
-                        at += 1
-                    next_back[node] = at
-                if at < len(edges):
-                    path.append(edges[at])
-                elif path:
-                    if len(path) % 2:
-                        next_out[self.left[path.pop()]] += 1
-                    else:
-                        next_back[self.right[path.pop()]] += 1
-                else:
-                    break
-
-    def _send(self, source: int, target: int, path: Sequence[int]) -> None:
-        room = [self.capacity[edge] - self.flow[edge] for edge in path[::2]] + [self.flow[edge] for edge in path[1::2]]
-        amount = min(self.supply[source], self.demand[target], *room)
-        for edge in path[::2]:
-            self.flow[edge] += amount
-        for edge in path[1::2]:
-            self.flow[edge] -= amount
-        self.supply[source] -= amount
-        self.demand[target] -= amount
+                    next_back[edges.right[path[length]]] += 1
+            else:
+                break
 
 
-def _edges_by(ends: Longs, nodes: int, rank: Longs) -> list[list[int]]:
-    """Return the edges of each node, those of low rank first."""
-    order = np.lexsort((rank, ends))
-    bounds = np.cumsum([0, *np.bincount(ends, minlength=nodes)]).tolist()
-    edges = order.tolist()
-    return [edges[start:stop] for start, stop in pairwise(bounds)]
+@njit(cache=True, nogil=True)
+def _forth(edges: _Edges, flow: Longs, near: Longs, far: Longs, begin: Longs, node: int) -> int:
+    """Return the first edge of a left node, from `begin` on, by which a path goes on; -1 if there is none."""
+    while begin[node] < edges.out_at[node + 1]:
+        edge = edges.out[begin[node]]
+        if flow[edge] < edges.capacity[edge] and far[edges.right[edge]] == near[node] + 1:
+            return int(edge)
+        begin[node] += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _back(edges: _Edges, flow: Longs, near: Longs, far: Longs, begin: Longs, node: int) -> int:
+    """Return the first edge of a right node, from `begin` on, by which a path goes back; -1 if there is none."""
+    while begin[node] < edges.back_at[node + 1]:
+        edge = edges.back[begin[node]]
+        if flow[edge] > 0 and near[edges.left[edge]] == far[node] + 1:
+            return int(edge)
+        begin[node] += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _send(edges: _Edges, give: Longs, take: Longs, flow: Longs, source: int, path: Longs) -> None:
+    """Send as much along a path as its ends and its edges allow."""
+    target = edges.right[path[-1]]
+    amount = min(give[source], take[target])
+    for place, edge in enumerate(path):
+        amount = min(amount, flow[edge] if place % 2 else edges.capacity[edge] - flow[edge])
+    for place, edge in enumerate(path):
+        flow[edge] += -amount if place % 2 else amount
+    give[source] -= amount
+    take[target] -= amount
 
 
 def match(graph: Graph) -> Longs:
@@ -239,38 +279,50 @@ def effective(graph: Graph, flow: Longs) -> Bools:
 
 
 def _strong_components(tails: Longs, heads: Longs, nodes: int) -> Longs:
-    """Return the strongly connected component of each node, by one depth-first walk with a stack of its own.
+    """Return the strongly connected component of each node.
 
     Tarjan: Depth-first search and linear graph algorithms. SIAM Journal on Computing, 1972.
     """
-    order = np.argsort(tails, kind="stable")
-    targets = heads[order].tolist()
-    stops = np.cumsum(np.bincount(tails, minlength=nodes)).tolist()
-    at = [0, *stops[:-1]]
-    index, low, component = [-1] * nodes, [0] * nodes, [-1] * nodes
-    open_nodes: list[int] = []
-    counter = 0
+    starts, order = _edges_by(tails, nodes, heads)
+    return _walk(starts, heads[order].astype(np.int64))
+
+
+@njit(cache=True, nogil=True)
+def _walk(starts: Longs, targets: Longs) -> Longs:
+    """Walk through all nodes, depth first, with a stack of its own."""
+    nodes = len(starts) - 1
+    at = starts[:-1].copy()
+    index, low = np.full(nodes, -1, np.int64), np.zeros(nodes, np.int64)
+    component = np.full(nodes, -1, np.int64)
+    path, open_nodes = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    counter, opened = 0, 0
     for root in range(nodes):
         if index[root] >= 0:
             continue
-        path = [root]
-        while path:
-            node = path[-1]
+        path[0], length = root, 1
+        while length:
+            node = path[length - 1]
             if index[node] < 0:
                 index[node] = low[node] = counter
                 counter += 1
-                open_nodes.append(node)
-            while at[node] < stops[node]:
+                open_nodes[opened] = node
+                opened += 1
+            deeper = False
+            while at[node] < starts[node + 1]:
                 target = targets[at[node]]
                 if index[target] < 0:
-                    path.append(target)
+                    path[length] = target
+                    length += 1
+                    deeper = True
                     break
                 if component[target] < 0:
                     low[node] = min(low[node], low[target])
                 at[node] += 1
-            else:
-                path.pop()
-                if low[node] == index[node]:
-                    while component[node] < 0:
-                        component[open_nodes.pop()] = node
-    return np.array(component, np.int64)
+            if deeper:
+                continue
+            length -= 1
+            if low[node] == index[node]:
+                while component[node] < 0:
+                    opened -= 1
+                    component[open_nodes[opened]] = node
+    return component

@@ -7,6 +7,7 @@ quasi-identifiers, and is the same in whatever was published as it is.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +15,13 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import tree_over
-from ringfence.audit.labels.held import Held
+from ringfence.audit.labels.held import held_in
 from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.trace.flows import Graph
+from ringfence.compiling import njit
 from ringfence.spec import Spec
 
-MOST_PAIRS = 1 << 22
-"""How many pairs of combinations are compared in one go, for the sake of memory."""
+NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,19 +107,19 @@ def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Cover
     """
     counts = total_by(original.codes, rows, len(original.labels)).tolist()
     tree, numbers = tree_over(published.name, spec, original.labels, counts)
-    values = Held(tree, spec.attributes[published.name])
-    holds = np.zeros((len(published.labels), len(tree.paths)), bool)
+    values = held_in(tree, spec.attributes[published.name])
+    held = [values.by(label) for label in published.labels]
+    holds = np.zeros((len(held), len(tree.paths)), bool)
+    holds[np.repeat(np.arange(len(held)), [len(leaves) for leaves in held]), np.concatenate([NONE, *held])] = True
     past = np.zeros_like(holds)
-    for label, held, beyond in zip(published.labels, holds, past, strict=True):
+    for label, within, beyond in zip(published.labels, holds, past, strict=True) if tree.is_bounded else ():
         found = values.found(label)
         if found is not None:
-            held[found[0]] = True
             beyond[found[0]] = found[1] > tree.limits[found[0]]
         else:
-            held[values.under(label or "")] = True
-            total = held.sum()
-            for within, bounded in values.ceilings:
-                beyond[bounded] = held[within].sum() < total
+            total = within.sum()
+            for below, bounded in values.ceilings:
+                beyond[bounded] = within[below].sum() < total
     return Coverage(numbers[original.codes], holds, past)
 
 
@@ -131,7 +132,7 @@ def link(published: Side, original: Side, covers: Sequence[Coverage]) -> Graph:
     labels = [column.codes for column in published.quasi]
     weights = [np.bincount(each.leaves, minlength=each.holds.shape[1]) for each in covers]
     met = [(each.holds @ weight)[label].sum() for each, weight, label in zip(covers, weights, labels, strict=True)]
-    pivot = int(np.argmin(met))
+    pivot, *others = np.argsort(met, kind="stable").tolist()  # the most telling first
     sizes, leaves = covers[pivot].holds.sum(axis=1), np.nonzero(covers[pivot].holds)[1]
     holder = np.repeat(np.arange(len(published.rows)), sizes[labels[pivot]])
     starts = (np.cumsum(sizes) - sizes)[labels[pivot]]
@@ -142,17 +143,65 @@ def link(published: Side, original: Side, covers: Sequence[Coverage]) -> Graph:
     wanted = published.kept[holder] * span + leaf
     first = np.searchsorted(keys[order], wanted)
     count = np.searchsorted(keys[order], wanted, side="right") - first
-    found = []
-    for some in _shares(count):
-        left, right = np.repeat(holder[some], count[some]), order[runs(first[some], count[some])]
-        for place, each in enumerate(covers):
-            if place != pivot:
-                held = each.holds[labels[place][left], each.leaves[right]]
-                left, right = left[held], right[held]
-        found.append((left, right))
-    left, right = (np.concatenate([np.zeros(0, np.int64), *(pair[side] for pair in found)]) for side in (0, 1))
+    widths = np.array([covers[place].holds.shape[1] for place in others], np.int64)
+    flat = [covers[place].holds.reshape(-1) for place in others]
+    meeting = _Meeting(
+        holder=holder,
+        first=first,
+        times=count,
+        order=order,
+        labels=_stacked([labels[place] for place in others], len(published.rows)),
+        leaves=_stacked([covers[place].leaves for place in others], len(original.rows)),
+        begins=np.cumsum([0, *(len(each) for each in flat)])[:-1],
+        widths=widths,
+        holds=np.concatenate([np.zeros(0, bool), *flat]),
+    )
+    left = np.empty(_meet(meeting, NONE, NONE), np.int64)
+    right = np.empty_like(left)
+    _meet(meeting, left, right)
     order = np.lexsort((right, left))
     return Graph(left[order], right[order], published.rows, original.rows)
+
+
+class _Meeting(NamedTuple):
+    """Pairs to be looked at: `holder[e]` with each of `order[first[e] : first[e] + times[e]]`. Of every other attribute
+    i, label l holds leaf v if `holds[begins[i] + l * widths[i] + v]`."""
+
+    holder: Longs
+    first: Longs
+    times: Longs
+    order: Longs
+    labels: Longs
+    leaves: Longs
+    begins: Longs
+    widths: Longs
+    holds: Bools
+
+
+def _stacked(columns: Sequence[Longs], length: int) -> Longs:
+    """Return columns side by side, those of a row next to each other."""
+    return np.stack([*columns], axis=1).astype(np.int64) if columns else np.zeros((length, 0), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _meet(meeting: _Meeting, left: Longs, right: Longs) -> int:
+    """Write down the pairs of which the labels hold all leaves, and return how many there are; without room for them,
+    only count them."""
+    found = 0
+    for entry in range(len(meeting.holder)):
+        one = meeting.holder[entry]
+        for place in range(meeting.first[entry], meeting.first[entry] + meeting.times[entry]):
+            other, fits = meeting.order[place], True
+            for i in range(len(meeting.widths)):
+                cell = meeting.labels[one, i] * meeting.widths[i] + meeting.leaves[other, i]
+                if not meeting.holds[meeting.begins[i] + cell]:
+                    fits = False
+                    break
+            if fits:
+                if len(left):
+                    left[found], right[found] = one, other
+                found += 1
+    return found
 
 
 def runs(starts: Longs, counts: Longs) -> Longs:
@@ -164,12 +213,3 @@ def runs(starts: Longs, counts: Longs) -> Longs:
     before = np.cumsum(counts) - counts
     runs: Longs = np.repeat(starts - before, counts) + np.arange(counts.sum())
     return runs
-
-
-def _shares(counts: Longs) -> list[slice]:
-    """Cut a list into stretches of about as many pairs as are compared in one go."""
-    cuts = np.searchsorted(
-        np.cumsum(counts), np.arange(MOST_PAIRS, counts.sum() + MOST_PAIRS, MOST_PAIRS), side="right"
-    )
-    stops = np.unique(np.append(cuts, len(counts))).tolist()
-    return [slice(start, stop) for start, stop in zip([0, *stops[:-1]], stops, strict=True)]

@@ -33,6 +33,8 @@ EASY = 5
 """Groups of more rows are tried only after those of so many, of which all combinations can be tried: a group of k rows
 has in it one of fewer with the same row, which loses no more. So what holds for fewer rows holds for k."""
 AT_ONCE = 100
+TO_BEGIN = 1e-4
+"""Seconds for each tuple that a bound takes before its first row, about: what comes before is a search of its own."""
 ROUNDING = 1e-9
 
 
@@ -57,7 +59,7 @@ def row_bound(
     >>> round(row_bound(census, 2, "range", "glm", Watch()), 6)  # (1 + 1 + 1 + 1 + 10) / 20 / 5
     0.14
     """
-    if len(census.weights) > MOST_TUPLES:
+    if len(census.weights) > MOST_TUPLES or _is_late(watch, len(census.weights)):
         return 0.0
     wanted = request(census, GroupsAsked(k, (1,) * len(census.sensitive), limit=census.rows))
     space = _without_gaps(census, space_of(census, representation, loss), representation, loss)
@@ -81,6 +83,11 @@ def row_bound(
                 done += least_losses(there, alike, blocks, weights, rows, part, most, limit, tried)
             found = np.maximum(found, tried)
     return float(weights @ np.minimum(found, 1.0)) / census.rows * (1 - ROUNDING)
+
+
+def _is_late(watch: Watch, tuples: int) -> bool:
+    """Whether too little is left of the time of a search for a bound to be begun: it would be cut short."""
+    return watch.time_limit is not None and watch.time_limit - watch.seconds < TO_BEGIN * tuples
 
 
 def _without_gaps(
