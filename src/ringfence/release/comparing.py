@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.yardsticks.measure import Yardsticks
 
-AHEAD = 4
-"""How many candidates are under way at most: a long search and a long audit then do not wait for each other."""
+AHEAD = 2
+"""How many candidates are under way at most: one is searched for while another is carried out. With four, fewer were
+made in the same time: what is begun early is turned away early."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
 
@@ -114,7 +115,7 @@ def try_all(
 ) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
-    The next few are searched for in a thread while what was found before is carried out, audited and measured here,
+    The next one is searched for in a thread while what was found before is carried out, audited and measured here,
     where the rows are. One that there is no time left for says so. The first is always tried. Compiling is no part of
     the time.
     """
