@@ -70,7 +70,7 @@ def _walk(page: "Page", server: int, table: str, open_it: Callable[[], Any]) -> 
 
     def until_drawn(selector: str) -> None:
         page.wait_for_selector(selector)
-        page.wait_for_function("document.querySelectorAll('.chart canvas').length === 3")
+        page.wait_for_selector(".chart canvas >> nth=2")
 
     yield timed("first page", page.reload)
 
@@ -89,7 +89,7 @@ def _walk(page: "Page", server: int, table: str, open_it: Callable[[], Any]) -> 
     def moved() -> None:
         before = page.get_attribute("[data-k]", "data-k")
         page.keyboard.press("ArrowRight")
-        page.wait_for_function("k => document.querySelector('[data-k]').dataset.k !== k", arg=before)
+        page.wait_for_selector(f"[data-k]:not([data-k='{before}'])")
         page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     page.focus("#front-k")
