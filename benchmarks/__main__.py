@@ -12,7 +12,7 @@ from benchmarks.data import data_folder
 
 NAMES = [
     *("lattice", "frontier", "optimal", "answers", "cluster", "local", "ring", "itemsets", "people", "job", "audit"),
-    *("drafts", "engines", "shards", "spark", "refinement", "use", "studio"),
+    *("drafts", "engines", "shards", "spark", "refinement", "use", "studio", "first"),
 ]
 PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]
 
