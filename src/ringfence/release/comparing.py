@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from ringfence.yardsticks.measure import Yardsticks
 
 AHEAD = 2
-"""How many candidates are under way at most: one is searched for while another is carried out. With four, fewer were
-made in the same time: what is begun early is turned away early."""
+"""How many candidates are under way at most: one is searched for while another is carried out."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
 
