@@ -5,7 +5,7 @@ import ringfence.draft
 import ringfence.judging.losses  # what a specification may name is declared before there is one
 import ringfence.methods  # noqa: F401
 from ringfence import errors
-from ringfence.api import anonymize, apply, audit, compare, draft, frontier, progress, run
+from ringfence.api import anonymize, apply, audit, check_bound, compare, draft, frontier, progress, run
 from ringfence.events import Event
 from ringfence.release.release import Release
 from ringfence.spec import Spec
@@ -21,6 +21,7 @@ __all__ = [
     "anonymize",
     "apply",
     "audit",
+    "check_bound",
     "compare",
     "draft",
     "errors",

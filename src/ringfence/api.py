@@ -3,6 +3,7 @@
 Heavy libraries are imported inside the verbs, so that importing `ringfence` is quick.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
     from ringfence.census.census import Census
+    from ringfence.certificates import CheckedBound
     from ringfence.draft.draft import Draft
     from ringfence.methods.candidates import Candidate
     from ringfence.plans.recode import GlobalPlan
@@ -449,6 +451,45 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
             return SchemeFrontier(scheme_front(census, spec, watch), census, spec)
         find = poka_front if spec.frontier.algorithm == "poka" else exact_front
         return Frontier(find(census, spec, watch), census, spec)
+
+
+def check_bound(certificate: Path | str, spec: Spec, source: Any = None) -> "CheckedBound":
+    """Check the certificate of a dual bound (`method.bound = "dual"`) against the original and its specification.
+
+    Nothing of the search is used: the rows are counted again, and all groups of so many rows as the certificate speaks
+    of are gone through. `certificate` is the path of a run's private/certificate.json, `source` as for `anonymize`.
+
+    Raises
+    ------
+    DataError
+        If the file is no certificate, is about other rows, or says more than its prices add up to.
+    """
+    from ringfence.census.census import take_census
+    from ringfence.certificates import check_certificate
+    from ringfence.rows.columns import check_columns
+    from ringfence.rows.dates import open_original
+    from ringfence.rows.engines import engine_for
+    from ringfence.rows.sources import ROWS
+
+    check_available(spec)
+    if not spec.groups_rows:
+        raise SpecError(f"method.name = {spec.method.name!r}: certificates are about groups of rows")
+    try:
+        content = json.loads(Path(certificate).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read the certificate {str(certificate)!r}: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{str(certificate)!r} is no certificate: it holds no table of keys")
+    source = _located(source, spec)
+    with engine_for(spec.data, source) as engine:
+        rows = open_original(engine, source, spec)
+        spec = _measured(engine, rows, spec)
+        check_columns(rows.columns, spec)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
+    least = max([spec.k, *(spec.least_values(part.name) for part in census.sensitive)])
+    if spec.has_loose_labels:
+        least = max(least, 3)  # docs/specification.md, representations
+    return check_certificate(content, census, spec.method.minimized, [*map(spec.shown_as, census.names)], least)
 
 
 def compare(

@@ -266,6 +266,33 @@ def audit(
 
 
 @app.command()
+def check(
+    certificate: Annotated[Path, typer.Argument(help="A saved certificate: private/certificate.json of a run.")],
+    spec: Annotated[Path, typer.Argument(help="The specification of that run.")],
+    data: Annotated[
+        str | None, typer.Argument(help="The original data, if it is not the specification's data.source.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Check that no release can lose less than a certificate says. Exit 0: so it is; 1: it is not so; 2: it is none."""
+    found = api.check_bound(certificate, Spec.load(spec), data)
+    if json_:
+        _print_json(asdict(found))
+    elif found.ok:
+        print(
+            f"checked: no release of groups of {found.rows} rows or more can lose less than {found.bound:,.6g}"
+            f" ({found.tuples:,} prices)"
+        )
+    else:
+        print(f"refused: {found.rows} rows cost more by their prices than they lose together:")
+        for row in found.exceeded:
+            print(f"  {', '.join(row)}")
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
 def apply(
     plan: Annotated[Path, typer.Argument(help="A saved plan: private/plan.json of an earlier run.")],
     data: Annotated[
@@ -477,6 +504,9 @@ def _release_json(release: Release) -> dict[str, Any]:
     }
 
 
+CERTIFICATES = {"row": "row bound: each row by itself", "dual": "dual bound: prices that no group of rows exceeds"}
+
+
 def _found(search: "SearchResult", *, judged: bool) -> str:
     """Say how good the answer of a search is known to be, what a freer scheme bought, and what it took."""
     from ringfence.search.progress import MOST_COUNTED
@@ -484,10 +514,10 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
     proof = "proven optimal"
     if not search.optimal and search.bound <= 0:
         proof = "the best that was found; what none can go below is not known"
-    elif not search.optimal and search.certificate == "row":
+    elif not search.optimal and search.certificate in CERTIFICATES:
         proof = (
-            f"no release of this kind can lose less than {search.bound:,.6g} (row bound: each row by itself); this one"
-            f" loses {search.cost:,.6g}"
+            f"no release of this kind can lose less than {search.bound:,.6g} ({CERTIFICATES[search.certificate]}); this"
+            f" one loses {search.cost:,.6g}"
         )
     elif not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"

@@ -33,6 +33,12 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
             )
     if method.shards is not None:
         _check_shards(spec)
+    if method.bound == "dual" and "bound" not in method.traits.options:
+        takers = [name for name, other in METHODS.items() if "bound" in other.options]
+        raise SpecError(
+            f"method.bound = 'dual' is for the methods {listed(takers)}, not {method.name!r}: its proof is about groups"
+            " that are published alike, and losses that add up over their cells"
+        )
     check_promise(spec, promised=promised)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:
         return

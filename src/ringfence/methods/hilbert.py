@@ -21,10 +21,10 @@ def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, Se
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.grouped import decided
     from ringfence.search.groups.shards import in_shards
 
-    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
+    return decided(census, spec, *in_shards(census, spec, watch, _groups), watch)
 
 
 HILBERT = Method(
@@ -32,7 +32,7 @@ HILBERT = Method(
     line="groups of neighbours on a Hilbert curve, cut where that loses least",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
-    options=(*WHATEVER, "metric", "representation", "labels", "shards"),
+    options=(*WHATEVER, "metric", "representation", "labels", "shards", "bound"),
     counts_people=True,
     losses=("glm", "gcp", "use"),
     check_run=check_grouping,

@@ -22,10 +22,10 @@ def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, Se
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.grouped import decided
     from ringfence.search.groups.shards import in_shards
 
-    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
+    return decided(census, spec, *in_shards(census, spec, watch, _groups), watch)
 
 
 LOCAL = Method(
@@ -33,7 +33,7 @@ LOCAL = Method(
     line="groups of rows that lose as little as an order, an optimal cut of it and annealing can make them",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
-    options=(*WHATEVER, "metric", "representation", "labels", "shards", "effort", "seed"),
+    options=(*WHATEVER, "metric", "representation", "labels", "shards", "bound", "effort", "seed"),
     counts_people=True,
     losses=("glm", "gcp", "use"),
     check_run=check_grouping,

@@ -31,10 +31,10 @@ def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, Se
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded, groups_decision
+    from ringfence.search.groups.grouped import decided
     from ringfence.search.groups.shards import in_shards
 
-    return bounded(census, spec, groups_decision(census, spec, *in_shards(census, spec, watch, _groups)), watch)
+    return decided(census, spec, *in_shards(census, spec, watch, _groups), watch)
 
 
 MONDRIAN = Method(
@@ -43,7 +43,7 @@ MONDRIAN = Method(
     way=GROUPS,
     promises=("k", "l", "p", "t", "m"),
     kinds=("distinct", "entropy", "recursive"),
-    options=(*WHATEVER, "representation", "labels", "shards", "relaxed"),
+    options=(*WHATEVER, "representation", "labels", "shards", "bound", "relaxed"),
     counts_people=True,
     losses=("glm",),
     check_run=check_grouping,

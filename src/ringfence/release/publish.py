@@ -3,7 +3,7 @@ apart.
 
 public/   release.csv or release.parquet, with the method anatomy also sensitive.csv or .parquet, of sets and ranges
           also typed.parquet; manifest.json: made to be published, and no byte of it says more than the labels
-private/  plan.json, audit.json, spec.toml, log.txt: may show values of the original
+private/  plan.json, audit.json, certificate.json, spec.toml, log.txt: may show values of the original
 
 How they take their place in one step: `folder`.
 """
@@ -127,6 +127,9 @@ def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
     plan.save(folder / "plan.json")
     if basket is not None and basket.plan is not plan:
         basket.plan.save(folder / "items.json")
+    if job.decision.certificate is not None:
+        certificate = json.dumps(job.decision.certificate.as_dict(job.census), ensure_ascii=False)
+        (folder / "certificate.json").write_text(certificate, encoding="utf-8")
     portable(job.spec).dump(folder / "spec.toml")
     (folder / "log.txt").write_text("".join(f"{line}\n" for line in job.diary.lines), encoding="utf-8")
 

@@ -10,6 +10,7 @@ from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
+    from ringfence.search.groups.dual_bound import Certificate
     from ringfence.search.itemsets.decide_baskets import BasketDecision
     from ringfence.search.recode.composites import Composed
 
@@ -27,6 +28,8 @@ class Decision:
     basket: "BasketDecision | None" = None
     composed: "Composed | None" = None
     """Whose rows are suppressed, where those of a person stay together."""
+    certificate: "Certificate | None" = None
+    """What proves the bound of the search, where that can be checked by others (`method.bound = "dual"`)."""
 
     def with_baskets(self, basket: "BasketDecision") -> "Decision":
         """Return the decision on rows together with that on their baskets."""

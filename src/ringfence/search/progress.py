@@ -22,7 +22,7 @@ class SearchResult:
 
     `bound` is a certified lower bound on the cost of any answer, `gap` the share of the cost that it leaves open.
     `certificate` says by what it is known where it does not come from the search itself: "row", if from what each row
-    loses at least, whatever becomes of the others.
+    loses at least, whatever becomes of the others; "dual", if from prices of rows that no group can exceed.
     `pruned` is MOST_COUNTED where there are too many to be counted.
     """
 

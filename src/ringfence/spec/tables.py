@@ -760,6 +760,7 @@ class MethodTable(SpecTable):
     representation: Representation | None = None
     labels: Labels = "tight"
     effort: Literal["fast", "good", "best"] = "good"
+    bound: Literal["row", "dual"] = "row"
     relaxed: bool = False
     ties: Literal["best", "paper"] = "best"
     max_group: Count = 50_000

@@ -10,6 +10,7 @@ from ringfence.plans.group import group_plan
 from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept
+from ringfence.search.groups.dual_bound import dual_bound
 from ringfence.search.groups.row_bound import row_bound
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
@@ -60,15 +61,32 @@ def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchRe
     return Decision(plan, found, metrics)
 
 
+def decided(census: Census, spec: Spec, groups: Groups, result: SearchResult | None, watch: Watch) -> Decision:
+    """Turn groups into a plan, and say what no release of groups can lose less than."""
+    decision = bounded(census, spec, groups_decision(census, spec, groups, result), watch)
+    search = decision.search
+    if spec.method.bound != "dual" or search is None or search.optimal:
+        return decision
+    k, kept = least_rows(census, spec), _kept(spec.method.minimized)
+    found = dual_bound(census, k, shown_as(census, spec), kept, groups, watch, search.cost)
+    if found is None or found.bound <= search.bound:
+        return decision
+    search = replace(search, bound=min(found.bound, search.cost), certificate="dual", seconds=watch.seconds)
+    return replace(decision, search=search, certificate=found)
+
+
+def least_rows(census: Census, spec: Spec) -> int:
+    """Return how many rows every group has at least: one that has l values of an attribute has l rows."""
+    return max([with_least_rows(spec).k, *(spec.least_values(part.name) for part in census.sensitive)])
+
+
 def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Decision:
     """Say of a decision what no release of its kind can lose less than (`row_bound`).
 
-    A group that has l values of an attribute has l rows; rings of different values are of a kind of their own.
+    Rings of different values are of a kind of their own.
     """
     minimized = spec.method.minimized
-    k = max([with_least_rows(spec).k, *(spec.least_values(part.name) for part in census.sensitive)])
-    if spec.has_rings:
-        k = spec.k
+    k = spec.k if spec.has_rings else least_rows(census, spec)
     bound = row_bound(census, k, shown_as(census, spec), _kept(minimized), watch, spec.method.effort)
     cost = decision.metrics[minimized]
     search = decision.search or SearchResult(
