@@ -23,7 +23,10 @@ from ringfence.judging.losses import cell_metrics
 UNIT, ROUNDED, TAKEN_OFF = 10**9, 2, 4
 """Losses are counted in billionths; those of a cell may be rounded by so many, and more than that is taken off."""
 FORMAT = "ringfence dual certificate 1"
+MOST_LOOKS = 2_000_000_000
+"""Sets of rows that are looked at before a check is given up: prices that were made to hold take far fewer."""
 LINE, RANK, TREE, SET = range(4)
+HELD, EXCEEDED, GIVEN_UP = range(3)
 
 
 @dataclass(frozen=True)
@@ -49,14 +52,14 @@ class _Cells(NamedTuple):
 
 
 def check_certificate(
-    content: Mapping[str, Any], census: Census, metric: str, shown: Sequence[str], least: int
+    content: Mapping[str, Any], census: Census, metric: str, shown: Sequence[str], least: int, most: int = MOST_LOOKS
 ) -> CheckedBound:
     """Return what a certificate proves of all releases of a census, each group of which has `least` rows or more.
 
     Raises
     ------
     DataError
-        If it is none, or not of these rows, or proves less than it says.
+        If it is none, or not of these rows, or proves less than it says; or if `most` looks did not settle it.
     """
     try:
         rows, stated = int(content["rows"]), float(content["bound"])
@@ -88,7 +91,14 @@ def check_certificate(
     order = np.lexsort((np.arange(len(prices)), -prices))
     group = np.full(rows, -1)
     spare = ROUNDED * len(census.quasi)
-    if _exceeds(_cells(census, metric, shown), blocks.reshape(-1), census.weights, prices, order, rows, spare, group):
+    cells = _cells(census, metric, shown)
+    found = _exceeds(cells, blocks.reshape(-1), census.weights, prices, order, rows, spare, group, most)
+    if found == GIVEN_UP:
+        raise DataError(
+            f"the certificate is neither proven nor refuted: {most:,} sets of rows were looked at, and there are more;"
+            " certificates as Ringfence makes them take far fewer, so it may have been changed"
+        )
+    if found == EXCEEDED:
         exceeded = tuple(tuple(str(value) for value in there[t]) for t in group.tolist())
         return CheckedBound(False, 0.0, rows, len(prices), exceeded)
     return CheckedBound(True, stated, rows, len(prices))
@@ -201,25 +211,37 @@ def _within(
 
 
 @njit(cache=True, nogil=True)
-def _exceeds(
-    cells: _Cells, blocks: Longs, weights: Longs, prices: Longs, order: Longs, k: int, spare: int, group: Longs
-) -> bool:
-    """Whether some k rows of a block cost more than k times what one loses, and `spare`; `group` is then these.
+def _exceeds(  # noqa: PLR0912  one walk, in which every step is short
+    cells: _Cells,
+    blocks: Longs,
+    weights: Longs,
+    prices: Longs,
+    order: Longs,
+    k: int,
+    spare: int,
+    group: Longs,
+    limit: int,
+) -> int:
+    """Return whether some k rows of a block cost more than k times what one loses, and `spare`; `group` is then these.
+    Given up after `limit` looks.
 
     Tuples stand in `order` of falling price. The members of a group are taken in this order: whoever comes next costs
     no more, and the group loses no less. `near[d]` are those that may come next when d are chosen.
     """
     near, counts, turns = np.empty((k + 1, len(order)), np.int64), np.zeros(k + 1, np.int64), np.zeros(k + 1, np.int64)
-    paid = np.zeros(k + 1, np.int64)
+    paid, looks = np.zeros(k + 1, np.int64), 0
     for place in range(len(order)):
         seed = order[place]
         if prices[seed] <= 0:
-            return False  # the dearest row of all that are left
+            return HELD  # the dearest row of all that are left
         group[0], paid[1] = seed, prices[seed]
         if k == 1:
-            return bool(prices[seed] > spare)
+            return EXCEEDED if prices[seed] > spare else HELD
         counts[1], turns[1], depth = _within(cells, blocks, prices, order, place, spare, group, near[1]), 0, 1
+        looks += len(order) - place
         while 0 < depth < k:
+            if looks > limit:
+                return GIVEN_UP
             turn = turns[depth]
             if turn >= counts[depth]:
                 depth -= 1
@@ -236,8 +258,9 @@ def _exceeds(
             if cost + (k - depth - 1) * prices[t] <= lost:
                 continue
             if depth + 1 == k:
-                return True
+                return EXCEEDED
             paid[depth + 1], turns[depth + 1], some = cost, 0, 0
+            looks += counts[depth] - turn
             for i in range(turn, counts[depth]):
                 group[depth + 1] = other = near[depth, i]
                 most = cost + prices[other] + (k - depth - 2) * prices[t]  # the others may be as dear as the last one
@@ -248,4 +271,4 @@ def _exceeds(
                     some += 1
             counts[depth + 1] = some
             depth += 1
-    return False
+    return HELD

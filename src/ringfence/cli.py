@@ -275,7 +275,7 @@ def check(
     json_: Json = False,
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Check that no release can lose less than a certificate says. Exit 0: so it is; 1: it is not so; 2: it is none."""
+    """Check that no release can lose less than a certificate says. Exit 0: so it is; 1: not so; 2: cannot be judged."""
     found = api.check_bound(certificate, Spec.load(spec), data)
     if json_:
         _print_json(asdict(found))

@@ -227,6 +227,8 @@ def test_certificates_of_other_rows_are_refused() -> None:
         checked(case, {**content, "prices": [2 * UNIT, *content["prices"][1:]]}, 3, "set", "glm")
     with pytest.raises(DataError, match="no certificates for 'dm'"):
         check_certificate(content, case.census, "dm", ["set"] * 4, 3)
+    with pytest.raises(DataError, match="neither proven nor refuted: 10 sets of rows"):
+        check_certificate(content, case.census, "glm", ["set"] * 4, 3, most=10)
 
 
 @pytest.mark.parametrize("name", ["local", "hilbert", "mondrian"])
