@@ -32,6 +32,7 @@ from ringfence.spec.tables import (
     Purpose,
     SpecTable,
 )
+from tests.tables import with_parts
 from tests.written_pages import DOCS, PAGES, commands, plan_kinds
 
 ROOT = DOCS.parent
@@ -265,4 +266,8 @@ def test_commands_that_are_shown_run_from_top_to_bottom(path: Path, monkeypatch:
                 words += ["--rows", "500"]
             if words[0] == "compare" and "--budget" not in words:
                 words += ["--budget", "5"]
+            if words[0] == "check":  # of a run that proved something
+                grouped = with_parts(rf.Spec.load("people.toml"), method={"name": "mondrian", "bound": "dual"})
+                rf.run(grouped, "grouped")
+                words[1:3] = ["grouped/private/certificate.json", "grouped/private/spec.toml"]
             app(words, standalone_mode=False)

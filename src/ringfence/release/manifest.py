@@ -214,9 +214,10 @@ def with_manifest(engine: Engine, verdict: Verdict, release: str | Path, spec: S
     try:
         stated = json.loads(manifest.read_text(encoding="utf-8"))
         told = stated["release"]
+        names = {kind: told[kind] for kind in ("file", "table", "folder") if kind in told}
         kept_as = ("file",) if file is not None else ("table", "folder")
-        if _last_name(release) not in [told.get(kind) for kind in kept_as]:
-            return verdict
+        if names and _last_name(release) not in [names.get(kind) for kind in kept_as]:
+            return verdict  # it is another release's
         wrong = [
             *_wrong_form(stated),
             *(_wrong_files(stated, file) if file is not None else _wrong_release(told, release, engine)),
