@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 import ringfence as rf
-from ringfence.errors import DataError, EngineError, SpecError
+from ringfence.errors import DataError, EngineError, RingfenceError, SpecError
 from ringfence.rows.engines import engine_for
 from ringfence.rows.sources import PLACE
 from ringfence.rows.steps import with_columns
@@ -99,7 +99,7 @@ def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
             release = rf.anonymize(None, spec_of(data=data))
             assert release.metrics == expected
             assert everyone(release) == list(range(600))
-        written = rf.run(spec_of(data={"source": f"spark://{folder}"}), tmp_path / "out")
+        written = rf.run(spec_of(data={"source": f"spark://{folder}"}), tmp_path / "out", report=False)
         assert sorted(pyarrow.parquet.read_table(written.table)["who"].to_pylist()) == list(range(600))
         assert rf.audit(written.table, spec_of(), f"spark://{folder}").ok
     finally:
@@ -194,6 +194,8 @@ def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: P
 
 def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_path: Path) -> None:
     session = spark()
+    from ringfence.rows.spark_target import CatalogueTarget
+
     session.sql("CREATE DATABASE IF NOT EXISTS made")
     session.createDataFrame(PEOPLE).createOrReplaceTempView("people_here")
     data = {"source": "spark://", "table": "people_here"}
@@ -206,6 +208,18 @@ def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_p
         assert rf.audit("spark://#made.released", kept).ok
         session.sql("ALTER TABLE made.released SET TBLPROPERTIES ('ringfence' = 'version 0, id 0')")
         assert not rf.audit("spark://#made.released", kept).ok
+        with pytest.MonkeyPatch.context() as patch:
+            rename = CatalogueTarget.rename
+
+            def fails(self: CatalogueTarget, name: str, new: str) -> None:
+                if name.startswith("made.ringfence_") and not name.endswith("_earlier"):
+                    raise EngineError("a catalogue that fails")
+                rename(self, name, new)
+
+            patch.setattr(CatalogueTarget, "rename", fails)
+            with pytest.raises(EngineError, match="a catalogue that fails"):
+                rf.run(spec, tmp_path / "out", report=False)
+        assert session.table("made.released").count() == 600
         session.createDataFrame(PEOPLE).write.saveAsTable("made.ours")
         spec = spec.model_copy(update={"output": Output(to="spark://", table="made.ours")})
         with pytest.raises(EngineError, match=r"'made.ours': it is there, and no release"):
@@ -289,6 +303,21 @@ def test_rows_keep_their_numbers_however_often_they_are_computed(monkeypatch: py
     monkeypatch.setattr(Spark, "placed", lambda _, rows: with_columns(rows, {PLACE: _own_number()}))
     first, again = computed_twice()  # the fault that the engine must not have: numbers that are not kept
     assert first != again
+
+
+def test_rows_that_are_doubled_or_lost_stop_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an executor that is lost would do it, if numbers were drawn again for what is computed again."""
+    from ringfence.rows.spark import Spark
+
+    placed = Spark.placed
+
+    def doubled(self: Spark, rows: Any) -> Any:
+        numbered = placed(self, rows)
+        return numbered.filter(numbered["who"] != 7).union(numbered.filter(numbered["who"] == 8))
+
+    monkeypatch.setattr(Spark, "placed", doubled)
+    with pytest.raises(RingfenceError, match=r"rows, not the 600 that were decided on|cannot be traced back to a row"):
+        rf.anonymize(spark().createDataFrame(PEOPLE), spec_of("mondrian"))
 
 
 def test_shards_are_searched_by_workers(monkeypatch: pytest.MonkeyPatch) -> None:

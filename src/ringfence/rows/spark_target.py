@@ -95,11 +95,23 @@ class SparkTarget:
             return self._engine.view(self.read(self._staged[beside]))
 
     def commit(self, note: str) -> None:
-        """Put what was staged in place of what was there."""
+        """Put what was staged in place of what was there, which steps aside and comes back if that fails."""
         with self._saying():
             for beside, staged in [*self._staged.items()]:
-                self.put(staged, self._name + beside, note)
+                name, earlier = self._name + beside, f"{staged}_earlier"
+                self.note(staged, note)
+                there = self.exists(name)
+                if there:
+                    self.rename(name, earlier)
+                try:
+                    self.rename(staged, name)
+                except BaseException:
+                    if there:
+                        self.rename(earlier, name)
+                    raise
                 del self._staged[beside]
+                if there:
+                    self.drop(earlier)
 
     @contextmanager
     def _saying(self) -> Iterator[None]:
@@ -109,15 +121,20 @@ class SparkTarget:
     def refuse_taken(self, beside: str) -> None:
         """Refuse a target that is there and no release."""
         with self._saying():
-            taken = not self.is_free(self._name + beside)
+            name = self._name + beside
+            taken = self.exists(name) and not self.is_release(name)
         if taken:
             raise EngineError(
                 f"cannot write the {self.kind} {self._name + beside!r}: it is there, and no release that could be"
                 " replaced; move it away, or name another"
             )
 
-    def is_free(self, name: str) -> bool:
-        """Whether nothing is there, or a release."""
+    def exists(self, name: str) -> bool:
+        """Whether anything has this name."""
+        raise NotImplementedError
+
+    def is_release(self, name: str) -> bool:
+        """Whether what has this name is a release."""
         raise NotImplementedError
 
     def write(self, frame: "DataFrame", partition_by: Sequence[str]) -> str:
@@ -128,8 +145,12 @@ class SparkTarget:
         """Return what was written under a name."""
         raise NotImplementedError
 
-    def put(self, staged: str, name: str, note: str) -> None:
-        """Give what was written its name, in place of what has it."""
+    def note(self, name: str, note: str) -> None:
+        """Say of what was written that it is a release, and which."""
+        raise NotImplementedError
+
+    def rename(self, name: str, new: str) -> None:
+        """Give something another name, which nothing has."""
         raise NotImplementedError
 
     def drop(self, name: str) -> None:
@@ -149,8 +170,11 @@ class FolderTarget(SparkTarget):
         self._files = self._path(name).getFileSystem(engine.session._jsparkSession.sessionState().newHadoopConf())
         super().__init__(name, address, engine, partition_by)
 
-    def is_free(self, name: str) -> bool:
-        return not self._files.exists(self._path(name)) or bool(self._files.exists(self._path(name, NOTE)))
+    def exists(self, name: str) -> bool:
+        return bool(self._files.exists(self._path(name)))
+
+    def is_release(self, name: str) -> bool:
+        return bool(self._files.exists(self._path(name, NOTE)))
 
     def write(self, frame: "DataFrame", partition_by: Sequence[str]) -> str:
         parent, _, last = self._name.rpartition("/")
@@ -164,19 +188,14 @@ class FolderTarget(SparkTarget):
         schema = self._schemas[name]
         return self._engine.session.read.schema(schema).parquet(name).select(*map(_quoted, schema.names))
 
-    def put(self, staged: str, name: str, note: str) -> None:
-        file = self._files.create(self._path(staged, NOTE))
+    def note(self, name: str, note: str) -> None:
+        file = self._files.create(self._path(name, NOTE))
         file.write(note.encode())
         file.close()
-        earlier = self._path(f"{staged}-earlier")
-        if self._files.exists(self._path(name)):
-            self._renamed(self._path(name), earlier)
-        self._renamed(self._path(staged), self._path(name))
-        self._files.delete(earlier, True)
 
-    def _renamed(self, old: Any, new: Any) -> None:
-        if not self._files.rename(old, new):
-            raise EngineError(f"cannot write the folder {self._name!r}: {old} cannot be renamed to {new}")
+    def rename(self, name: str, new: str) -> None:
+        if not self._files.rename(self._path(name), self._path(new)):
+            raise EngineError(f"cannot write the folder {self._name!r}: {name} cannot be renamed to {new}")
 
     def drop(self, name: str) -> None:
         self._files.delete(self._path(name), True)
@@ -187,10 +206,10 @@ class CatalogueTarget(SparkTarget):
 
     kind = "table"
 
-    def is_free(self, name: str) -> bool:
-        catalog = self._engine.session.catalog
-        if not catalog.tableExists(name):
-            return True
+    def exists(self, name: str) -> bool:
+        return bool(self._engine.session.catalog.tableExists(name))
+
+    def is_release(self, name: str) -> bool:
         kept = self._engine.session.sql(f"SHOW TBLPROPERTIES {_named(name)}").collect()
         return any(row["key"] == OURS for row in kept)
 
@@ -203,11 +222,11 @@ class CatalogueTarget(SparkTarget):
     def read(self, name: str) -> "DataFrame":
         return self._engine.session.table(name)
 
-    def put(self, staged: str, name: str, note: str) -> None:
-        session = self._engine.session
-        session.sql(f"ALTER TABLE {_named(staged)} SET TBLPROPERTIES ('{OURS}' = '{note}')")
-        session.sql(f"DROP TABLE IF EXISTS {_named(name)}")
-        session.sql(f"ALTER TABLE {_named(staged)} RENAME TO {_named(name)}")
+    def note(self, name: str, note: str) -> None:
+        self._engine.session.sql(f"ALTER TABLE {_named(name)} SET TBLPROPERTIES ('{OURS}' = '{note}')")
+
+    def rename(self, name: str, new: str) -> None:
+        self._engine.session.sql(f"ALTER TABLE {_named(name)} RENAME TO {_named(new)}")
 
     def drop(self, name: str) -> None:
         self._engine.session.sql(f"DROP TABLE IF EXISTS {_named(name)}")
