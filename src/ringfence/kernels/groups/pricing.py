@@ -15,6 +15,7 @@ import numpy as np
 from ringfence.arrays import Ints, Longs
 from ringfence.compiling import njit
 from ringfence.kernels.groups.rounded import GrowingBoxes, Rounded, added, begin_box, grow_box, new_boxes
+from ringfence.kernels.groups.sorting import sort_with
 from ringfence.kernels.groups.spans import BARE, LEAN
 
 NONE = -(2**62)
@@ -102,18 +103,6 @@ def _sum(tops: Tops, which: int, count: int) -> int:
 
 
 @njit(**BARE)
-def _sort(keys: Longs, others: Ints | Longs, count: int) -> None:
-    """Sort keys, and others with them, in rising order: by gaps that shrink (Ciura 2001)."""
-    for gap in (1750, 701, 301, 132, 57, 23, 10, 4, 1):
-        for i in range(gap, count):
-            key, other, j = keys[i], others[i], i
-            while j >= gap and keys[j - gap] > key:
-                keys[j], others[j] = keys[j - gap], others[j - gap]
-                j -= gap
-            keys[j], others[j] = key, other
-
-
-@njit(**BARE)
 def _narrow(weights: Longs, prices: Longs, k: int, room: Search, depth: int, best: int, count: int) -> int:
     """Leave out candidates that exceed no more than is known even with the dearest others; return how many are left."""
     near, losses, tops, paid, left = room.near[depth], room.losses[depth], room.inside, room.paid[depth], k - 1 - depth
@@ -154,7 +143,7 @@ def _branch(weights: Longs, prices: Longs, k: int, room: Search, depth: int, bes
     """Make a branch of each candidate as the farthest member, those with the largest bounds last."""
     near, losses, tops, paid, left = room.near[depth], room.losses[depth], room.inside, room.paid[depth], k - 1 - depth
     branches, bounds, reach, running, kids = room.branches[depth], room.bounds[depth], room.reach[depth], k + 2, 0
-    _sort(losses, near, count)
+    sort_with(losses, near, count)
     _copy(tops, depth, running, left)
     for i in range(count):
         t = near[i]
@@ -167,7 +156,7 @@ def _branch(weights: Longs, prices: Longs, k: int, room: Search, depth: int, bes
         reach[i] = paid + _sum(tops, running, left - 1) - k * losses[i] if tops.held[running] == left else NONE
     for i in range(count - 2, -1, -1):
         reach[i] = max(reach[i], reach[i + 1])
-    _sort(bounds, branches, kids)
+    sort_with(bounds, branches, kids)
     room.counts[depth], room.turn[depth] = count, kids
 
 
@@ -289,7 +278,7 @@ def _look_around(
             if apart < radius:
                 near[some], far[some] = t, apart
                 some += 1
-    _sort(far, near, some)
+    sort_with(far, near, some)
     kept = min(some, lists.near.shape[1])
     for i in range(kept):
         lists.near[seed, i], lists.far[seed, i] = near[i], far[i]

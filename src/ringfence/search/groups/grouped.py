@@ -87,7 +87,8 @@ def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Dec
     """
     minimized = spec.method.minimized
     k = spec.k if spec.has_rings else least_rows(census, spec)
-    bound = row_bound(census, k, shown_as(census, spec), _kept(minimized), watch, spec.method.effort)
+    effort = spec.method.effort if "effort" in spec.method.traits.options else "fast"
+    bound = row_bound(census, k, shown_as(census, spec), _kept(minimized), watch, effort)
     cost = decision.metrics[minimized]
     search = decision.search or SearchResult(
         cost=cost, optimal=cost == 0, bound=0.0, nodes=int(decision.metrics["classes"]), pruned=0, seconds=watch.seconds
