@@ -75,12 +75,13 @@ def anonymize(
     2
     """
     check_available(spec, force=force)
+    names = _possible(attacks, spec)
     diary = Diary(listener)
 
     def decider(measured: Spec) -> Decider:
         return searcher(measured, diary)
 
-    return _audited(_located(source, spec), spec, decider, diary, attacks=_named(attacks), force=force)
+    return _audited(_located(source, spec), spec, decider, diary, attacks=names, force=force)
 
 
 def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error") -> Release:
@@ -116,6 +117,16 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 
 def _named(attacks: str | Sequence[str]) -> tuple[str, ...]:
     return (attacks,) if isinstance(attacks, str) else tuple(attacks)
+
+
+def _possible(attacks: str | Sequence[str], spec: Spec) -> tuple[str, ...]:
+    """Return attacks by name. One that cannot be carried out is refused here, before anything is searched for."""
+    names = _named(attacks)
+    if names:
+        from ringfence.audit.attacks.carry_out import choose
+
+        choose(names, spec, has_original=True, has_other=False)
+    return names
 
 
 def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
@@ -338,6 +349,7 @@ def run(
     from ringfence.rows.engines import engine_for
 
     check_available(spec, force=force)
+    names = _possible(attacks, spec)
     diary = Diary(listener)
     source = _located(None, spec)
     with (
@@ -350,7 +362,7 @@ def run(
         spec = _measured(engine, original, spec)
         made, origin, rows = _made(engine, original, spec, searcher(spec, diary))
         diary("write", "writing the release")
-        job = replace(_job(engine, spec, original, made, origin, _named(attacks), force), diary=diary)
+        job = replace(_job(engine, spec, original, made, origin, names, force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         form = _format_of(source, spec)
         path, verdict = publish(

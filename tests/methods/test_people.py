@@ -445,11 +445,33 @@ def test_baskets_and_people_point_to_the_basket_id() -> None:
         rf.anonymize(table, spec)
 
 
-@pytest.mark.parametrize("asked", [{"corrupted": 1}, {"attacks": "all"}, {"population": pa.table({"town": ["a"]})}])
+@pytest.mark.parametrize("asked", [{"corrupted": 1}, {"attacks": "linkage"}, {"population": pa.table({"town": ["a"]})}])
 def test_what_is_judged_row_by_row_is_refused(asked: dict[str, Any]) -> None:
     table = pa.table({"town": ["a", "a"], "patient": ["Ann", "Bob"]})
     with pytest.raises(SpecError, match="row by row"):
         rf.audit(table.select(["town"]), plain(), table, **asked)
+
+
+def test_of_all_attacks_those_are_carried_out_that_read_labels_alone() -> None:
+    table = pa.table({"town": ["a", "a"], "patient": ["Ann", "Bob"]})
+    release = rf.anonymize(table, plain(), attacks="all")
+    for verdict in (release.audit, rf.audit(release.table, plain(), table, attacks="all")):
+        assert verdict.ok
+        assert verdict.attacks == ()
+        assert verdict.refinement is not None
+
+
+def test_attacks_that_cannot_be_carried_out_are_refused_before_any_search(tmp_path: Path) -> None:
+    told: list[object] = []
+    table = pa.table({"town": ["a", "a"], "patient": ["Ann", "Bob"]})
+    with pytest.raises(SpecError, match="row by row"):
+        rf.anonymize(table, plain(), attacks="linkage", listener=told.append)
+    pyarrow.csv.write_csv(table.select(["town"]), tmp_path / "towns.csv")
+    spec = Spec(data={"source": "towns.csv"}, attributes={"town": FLAT}, privacy={"k": 2}).at(tmp_path)
+    with pytest.raises(DataError, match="an attribute of role items"):
+        rf.run(spec, tmp_path / "out", attacks="items", listener=told.append)
+    assert told == []
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("name", ["optimal", "levels"])

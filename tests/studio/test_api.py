@@ -222,6 +222,21 @@ def test_candidates_are_compared_and_one_is_chosen(studio: Studio) -> None:
     assert studio.client.post(f"{path}/comparison/chosen", json={"name": "magic"}).status_code == 404
 
 
+def test_comparison_ends_with_the_candidates_so_far(studio: Studio) -> None:
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    job = studio.client.post(f"{path}/comparison", json={"budget": 600}).json()
+    with studio.client.stream("GET", f"{path}/jobs/{job['id']}/events") as events:
+        for line in events.iter_lines():
+            if line and json.loads(line.removeprefix("data: "))["parts"]:
+                studio.client.post(f"{path}/jobs/{job['id']}/stop")
+                break
+    over = studio.finished(path, job)
+    assert over["state"] == "done", over["error"]
+    found = studio.client.get(f"{path}/comparison").json()["candidates"]
+    assert any(row["made"] for row in found)
+    assert sum("as you wanted" in (row["reason"] or "") for row in found) > len(found) / 2
+
+
 def test_work_that_takes_too_much_memory_is_ended_with_a_sentence() -> None:
     small = start("--memory", "0.2")
     try:
@@ -237,6 +252,20 @@ def test_work_that_takes_too_much_memory_is_ended_with_a_sentence() -> None:
         end(small)
 
 
+def test_visits_are_attacked_as_far_as_that_is_fair(studio: Studio) -> None:
+    visits = "patient,town,age\n" + "".join(f"P{n % 50},{'ab'[n % 2]},{20 + n % 5}\n" for n in range(100))
+    path = f"/projects/{studio.upload(visits, 'visits.csv')['id']}"
+    assert studio.client.post(f"{path}/people", json={"column": "patient"}).status_code == 200
+    over = studio.finished(path, studio.client.post(f"{path}/runs", json={"attacks": ["all"]}).json())
+    assert over["state"] == "done", over["error"]
+    release = studio.client.get(f"{path}/releases/{over['result']['release']}").json()
+    assert release["ok"]
+    assert release["refined"]
+    refused = studio.finished(path, studio.client.post(f"{path}/runs", json={"attacks": ["linkage"]}).json())
+    assert "row by row" in refused["error"]["message"]
+    assert refused["stages"] == []  # before anything was searched for
+
+
 def test_any_table_can_be_judged(studio: Studio, made: Any) -> None:
     path, release = made
     table = studio.client.get(f"{path}/releases/{release['id']}/files/release.csv").content
@@ -249,8 +278,12 @@ def test_any_table_can_be_judged(studio: Studio, made: Any) -> None:
 
 def test_attacks_are_carried_out(studio: Studio, made: Any) -> None:
     path, release = made
-    found = studio.client.post(f"{path}/releases/{release['id']}/audit", json={"attacks": ["linkage"]}).json()
+    audit = f"{path}/releases/{release['id']}/audit"
+    over = studio.finished(path, studio.client.post(audit, json={"attacks": ["linkage"]}).json())
+    assert over["state"] == "done", over["error"]
+    found = studio.client.get(f"{path}/releases/{release['id']}").json()
     assert found["verdict"]["attacks"]
+    assert found["verdict"]["measured"] == release["verdict"]["measured"]  # the run knew more, and its verdict stays
     wrong = studio.client.post(f"{path}/releases/{release['id']}/audit", json={"attacks": ["magic"]})
     assert wrong.status_code == 422
     assert "magic" in wrong.json()["error"]["message"]
@@ -261,7 +294,7 @@ def test_project_is_saved_as_one_file_and_opened_again(studio: Studio, made: Any
     saved = studio.client.get(f"{path}/file").content
     opened = studio.upload(saved, "people.ringfence")
     before = studio.client.get(path).json()
-    same = ("name", "rows", "columns", "spec", "steps", "at", "releases")
+    same = ("name", "rows", "columns", "spec", "steps", "at")
     assert {key: opened[key] for key in same} == {key: before[key] for key in same}
     again = studio.client.get(f"/projects/{opened['id']}/releases/{release['id']}").json()
     assert again["files"] == release["files"]
@@ -269,6 +302,29 @@ def test_project_is_saved_as_one_file_and_opened_again(studio: Studio, made: Any
         f"/projects/{opened['id']}", studio.client.post(f"/projects/{opened['id']}/runs", json={}).json()
     )
     assert over["state"] == "done"
+
+
+def test_verdicts_of_saved_projects_are_not_believed(studio: Studio, made: Any) -> None:
+    """Whoever writes a project's file can write any verdict into it, beside any table."""
+    path, release = made
+    saved, forged = zipfile.ZipFile(io.BytesIO(studio.client.get(f"{path}/file").content)), io.BytesIO()
+    with zipfile.ZipFile(forged, "w") as file:
+        for name in saved.namelist():
+            is_release = name.endswith("public/release.csv")
+            file.writestr(name, PEOPLE.replace("name,", "who,") if is_release else saved.read(name))
+    for content, ok in ((forged.getvalue(), False), (studio.client.get(f"{path}/file").content, True)):
+        opened = studio.upload(content, "people.ringfence")
+        assert [each["ok"] for each in opened["releases"]] == [None]
+        where = f"/projects/{opened['id']}"
+        came = studio.client.get(f"{where}/releases/{release['id']}").json()
+        assert came["saved"]
+        assert (came["ok"], came["verdict"], came["headline"], came["kept"]) == (None, None, None, [])
+        over = studio.finished(where, studio.client.post(f"{where}/releases/{release['id']}/audit", json={}).json())
+        assert over["state"] == "done", over["error"]
+        judged = studio.client.get(f"{where}/releases/{release['id']}").json()
+        assert judged["ok"] is ok
+        assert judged["verdict"]["ok"] is ok
+        assert bool(judged["verdict"]["findings"]) is not ok
 
 
 def test_damaged_projects_are_refused(studio: Studio) -> None:

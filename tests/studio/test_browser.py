@@ -147,6 +147,52 @@ def test_wrong_file_is_told_on_the_page(page: "Page") -> None:
     page.wait_for_selector("text=What is in the table?")
 
 
+def test_what_cannot_be_is_told_and_one_goes_on(page: "Page") -> None:
+    load(page, PEOPLE)
+    page.wait_for_selector("text=What is in the table?")
+    step(page, "promise")
+    page.fill("#k", "2.5")
+    page.press("#k", "Tab")
+    page.wait_for_selector("#problem >> text=whole number")
+    page.fill("#k", "500")
+    page.press("#k", "Tab")
+    settled(page)
+    step(page, "publish")
+    page.click("#make")
+    page.wait_for_selector(".error >> text=cannot be published with k = 500")
+    page.wait_for_selector("#make:not([disabled])")
+    step(page, "hierarchies")
+    page.click("button:text-is('town')")
+    page.wait_for_selector("text=Every value of the table is covered")
+    kinds = page.locator("#kind option").evaluate_all("each => each.map((option) => option.value)")
+    assert {"flat", "mask", "fanout", "paths"} <= {*kinds}
+    assert not {"intervals", "dates"} & {*kinds}  # towns are neither
+    page.click("button:text-is('age')")
+    page.fill("#widths", "5, ten")
+    page.press("#widths", "Tab")
+    page.wait_for_selector("#problem >> text=ten")
+    step(page, "promise")
+    page.click("#k-3")
+    page.wait_for_selector("#k-3[aria-pressed=true]")
+    step(page, "publish")
+    page.click("#make")
+    page.wait_for_selector("#verdict >> text=The promise holds")
+
+
+def test_saved_project_is_audited_again(page: "Page", studio: Studio) -> None:
+    project = studio.upload(PEOPLE)
+    path = f"/projects/{project['id']}"
+    studio.finished(path, studio.client.post(f"{path}/runs", json={}).json())
+    saved = studio.client.get(f"{path}/file").content
+    page.set_input_files("#file", {"name": "a.ringfence", "mimeType": "application/zip", "buffer": saved})
+    page.wait_for_selector("text=What is in the table?")
+    step(page, "publish")
+    page.wait_for_selector("#verdict >> text=The promise holds")
+    assert "was audited here just now" in page.inner_text("#content")
+    page.click("#attack")
+    page.wait_for_selector("text=what an adversary does")
+
+
 def test_tabs_have_projects_of_their_own(page: "Page") -> None:
     load(page, PEOPLE)
     page.wait_for_selector("text=What is in the table?")
@@ -173,8 +219,12 @@ def test_work_goes_on_when_the_page_is_closed_and_can_be_killed(page: "Page") ->
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("#job-stop:not([disabled])")
+    step(page, "table")
+    page.wait_for_selector("text=What is in the table?")
+    step(page, "publish")  # what goes on is still there
     page.click("#job-kill")
     page.wait_for_selector("text=Nothing was kept")
+    page.wait_for_selector("#make:not([disabled])")  # and it can be made after all
 
 
 def test_visits_from_sample_to_download(page: "Page") -> None:

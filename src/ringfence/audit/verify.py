@@ -11,7 +11,15 @@ import ibis
 import numpy as np
 
 from ringfence.audit.attacks.at_hand import AtHand
-from ringfence.audit.attacks.carry_out import REFINEMENT, carry_out, choose, read_other, read_truth, unsuccessful
+from ringfence.audit.attacks.carry_out import (
+    REFINEMENT,
+    carry_out,
+    choose,
+    read_other,
+    read_truth,
+    row_by_row,
+    unsuccessful,
+)
 from ringfence.audit.attacks.carry_out import items as attack_items
 from ringfence.audit.attacks.corruption import corrupt
 from ringfence.audit.column_findings import (
@@ -110,10 +118,9 @@ def verify(
         attacks = choose(attacks, spec, has_original=original is not None, has_other=False)
         verdict = verify_anatomy(engine, rows, beside, spec, original, corrupted=corrupted, attacks=attacks)
         return verdict.with_findings(wrong_rows)
-    attacked = any(name != REFINEMENT for name in attacks)
-    _refuse_unjudged(spec, original is not None, population is not None, corrupted, attacked, REFINEMENT in attacks)
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     attacked = any(name != REFINEMENT for name in attacks)
+    _refuse_unjudged(spec, original is not None, population is not None, corrupted, REFINEMENT in attacks)
     rows, released = _read(engine, rows, spec, attacked)
     quasi, total = spec.of_role("quasi"), int(released.rows.sum())
     evidence = _Evidence([*column_findings(rows.columns, total, spec), *wrong_rows], {"k": 0})
@@ -402,15 +409,10 @@ def _judge_baskets(
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
 
 
-def _refuse_unjudged(
-    spec: Spec, has_original: bool, has_population: bool, corrupted: int, attacked: bool, refined: bool
-) -> None:
+def _refuse_unjudged(spec: Spec, has_original: bool, has_population: bool, corrupted: int, refined: bool) -> None:
     """Refuse promises that are not judged yet, or not without the original: to pass over them would be to vouch."""
-    if spec.data.entity is not None and (has_population or corrupted or attacked):
-        raise SpecError(
-            f"data.entity = {spec.data.entity!r}: populations, known rows and attacks are judged row by row, and would"
-            " make too little of people who have several; leave them out, or leave data.entity out to judge rows"
-        )
+    if spec.data.entity is not None and (has_population or corrupted):
+        raise SpecError(row_by_row(spec))
     for key in ("k_map", "presence"):
         if getattr(spec.privacy, key) is not None and not has_population:
             raise DataError(f"privacy.{key} could not be judged: it needs a table of the population")

@@ -116,7 +116,7 @@ def try_all(
 
     The next one is searched for in a thread while what was found before is carried out, audited and measured here,
     where the rows are. One that there is no time left for says so. The first is always tried. Compiling is no part of
-    the time.
+    the time. A listener that returns True when it hears of a candidate ends the time.
     """
     from ringfence.compiling import timed
 
@@ -132,7 +132,8 @@ def try_all(
             tried.append(found)
             words = found.reason or _in_short(found)
             event = Event("compare", 0, f"{found.name}: {words}", len(tried), len(candidates), "candidates")
-            diary.told(event, found.row())
+            if diary.told(event, found.row()) is True:
+                trials.budget = 0.0  # enough has been seen: the others are not begun any more
     return tried
 
 
@@ -163,7 +164,8 @@ class _Trials:
         beside = fmean(self.took[1:] or self.took or [0.0])  # the first also loads what all need
         is_first = not self.took and not self.under_way
         if not is_first and left < beside * (1 + self.under_way) + LEAST_SECONDS:
-            return _Begun(candidate, f"the time was up; give it more than {self.budget:g} seconds", late=True)
+            more = f"; give it more than {self.budget:g} seconds" if self.budget else ", as you wanted"
+            return _Begun(candidate, f"the time was up{more}", late=True)
         share = (left - beside) * candidate.worth / max(self.waiting, candidate.worth)
         hurried = candidate.within(max(share, LEAST_SECONDS), self.rows)
         self.waiting -= candidate.worth

@@ -42,10 +42,10 @@ class Diary:
         with self._telling:
             return self._listener(replace(event, seconds=time.monotonic() - self._started))
 
-    def told(self, event: Event, candidate: Mapping[str, object]) -> None:
-        """Keep and pass on what came of a candidate, where releases are compared."""
+    def told(self, event: Event, candidate: Mapping[str, object]) -> object:
+        """Keep and pass on what came of a candidate, where releases are compared; return what the listener says."""
         self._keep(event.what)
-        self.tell(replace(event, candidate=candidate))
+        return self.tell(replace(event, candidate=candidate))
 
     @contextmanager
     def searching(self, spec: Spec, each: "Each | None" = None) -> "Iterator[Watch]":

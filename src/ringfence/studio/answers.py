@@ -40,6 +40,7 @@ def shown_project(one: Project) -> dict[str, Any]:
         "name": one.name,
         "spec": one.spec,
         "began": {name: part["role"] for name, part in one.steps[0].spec["attributes"].items()},
+        "drafted": {name: part.get("hierarchy") for name, part in one.steps[0].spec["attributes"].items()},
         "wrong": wrong,
         "steps": [step.what for step in one.steps],
         "at": one.at,

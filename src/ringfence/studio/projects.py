@@ -66,7 +66,11 @@ class HistoryStep:
     spec: dict[str, Any]
 
 
-@dataclass(frozen=True)
+UNJUDGED: dict[str, Any] = {"ok": None, "headline": None, "verdict": None, "kept": [], "refined": []}
+"""What is known of a release that nobody has audited here."""
+
+
+@dataclass(eq=False)
 class MadeRelease:
     """A release: where it is, the specification that it was made by, and all that is known of it."""
 
@@ -75,6 +79,22 @@ class MadeRelease:
     folder: Path
     spec: dict[str, Any]
     result: dict[str, Any]
+    came_saved: bool = False
+    """Whether it came with the file of a project. Whoever wrote the file may have written any verdict into it."""
+
+    def judged(self, found: dict[str, Any]) -> None:
+        """Add what an audit beside the original found.
+
+        The audit of a run knew more, whose each row is: its verdict stays, with the attacks of this one, unless
+        something is found wrong.
+        """
+        if self.came_saved or found["verdict"]["findings"]:
+            self.result |= found
+            return
+        verdict, new = self.result["verdict"], found["verdict"]
+        notes = [*dict.fromkeys([*verdict["notes"], *(note for note in new["notes"] if note.startswith("the attack"))])]
+        attacked = {**verdict, "attacks": new["attacks"], "refinement": new["refinement"], "notes": notes}
+        self.result |= {"verdict": attacked, "refined": found["refined"]}
 
 
 @dataclass(eq=False)

@@ -60,7 +60,14 @@ def show_release(one: One, release: str) -> dict[str, Any]:
         {"file": key, "name": file.name, "what": file.what, "private": file.private, "bytes": file.path.stat().st_size}
         for key, file in files.items()
     ]
-    return {**made.result, "id": made.id, "name": made.name, "spec": made.spec, "files": listed_files}
+    return {
+        **made.result,
+        "id": made.id,
+        "name": made.name,
+        "saved": made.came_saved,
+        "spec": made.spec,
+        "files": listed_files,
+    }
 
 
 @router.get("/projects/{project}/releases/{release}/files/{file}")
@@ -83,22 +90,27 @@ def take(one: One, release: str, file: str, formulas: bool = True, shown: bool =
     return FileResponse(found.path, media_type="application/octet-stream", headers=as_file(found.name))
 
 
-@router.post("/projects/{project}/releases/{release}/audit")
-def judge(one: One, release: str, asked: AskedAttacks) -> Any:
-    """Judge a release once more beside the original, with attacks."""
+@router.post("/projects/{project}/releases/{release}/audit", status_code=202)
+def judge(one: One, release: str, asked: AskedAttacks) -> dict[str, Any]:
+    """Begin to judge a release once more beside the original, with attacks. One that came with a saved project has no
+    verdict until then."""
     check_attacks(asked.attacks)
     made = one.release(release)
     table = next(path for key, path in _tables(made) if key.startswith("release"))
-    found = one.desk.do(
+
+    def finish(found: dict[str, Any]) -> dict[str, Any]:
+        made.judged(found)
+        return {"release": made.id}
+
+    return one.begin(
+        f"audit of {made.id}",
         "judge",
+        finish,
         spec=made.spec,
         release=str(table.relative_to(one.folder)),
         original=one.source,
         attacks=asked.attacks,
-    )
-    found.pop("page")
-    made.result["verdict"] = found["verdict"]
-    return found
+    ).as_dict()
 
 
 def _tables(made: MadeRelease) -> list[tuple[str, Path]]:
@@ -120,7 +132,7 @@ async def judge_file(
     path = folder / plain_name(name)
     try:
         await receive(request.stream(), path, request.app.state.most_upload)
-        found = await asyncio.to_thread(
+        return await asyncio.to_thread(
             one.desk.do,
             "judge",
             spec=one.spec,
@@ -128,8 +140,6 @@ async def judge_file(
             original=one.source,
             attacks=attacks,
         )
-        found.pop("page")
-        return found
     finally:
         path.unlink(missing_ok=True)
         folder.rmdir()

@@ -16,7 +16,15 @@ from ringfence.errors import DataError, SpecError, listed
 from ringfence.rows.formats import without_compression
 from ringfence.spec import Spec
 from ringfence.studio.bodies import TooLarge
-from ringfence.studio.projects import HistoryStep, MadeRelease, Project, Projects, check_inside, plain_name
+from ringfence.studio.projects import (
+    UNJUDGED,
+    HistoryStep,
+    MadeRelease,
+    Project,
+    Projects,
+    check_inside,
+    plain_name,
+)
 from ringfence.studio.worker import Worker
 
 SAMPLES = {
@@ -131,7 +139,10 @@ def save_project(project: Project, path: Path) -> None:
 
 
 def open_project(projects: Projects, folder: Path, path: Path, most: int) -> Project:
-    """Open a project from its file. A file that is none, or holds what none would, is refused."""
+    """Open a project from its file. A file that is none, or holds what none would, is refused.
+
+    What it says of its releases is not believed: they are to be audited anew.
+    """
     try:
         with zipfile.ZipFile(path) as file:
             if file.getinfo(CONTENT).file_size > most:
@@ -153,7 +164,8 @@ def open_project(projects: Projects, folder: Path, path: Path, most: int) -> Pro
                 str(each["name"]),
                 folder / "releases" / plain_name(each["folder"]),
                 each["spec"],
-                each["result"],
+                {**each["result"], **UNJUDGED},
+                came_saved=True,
             )
             for each in content["releases"]
         ]

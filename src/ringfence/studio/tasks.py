@@ -25,7 +25,6 @@ from ringfence.plans.recode import GlobalPlan
 from ringfence.release.card import card_of
 from ringfence.release.fronts import Frontier, SchemeFrontier
 from ringfence.release.manifest import search_figures
-from ringfence.report.audit import audit_page
 from ringfence.report.claims import limits, promises
 from ringfence.report.evidence import uniformities
 from ringfence.report.words import kept
@@ -236,7 +235,6 @@ class Desk:
         if release.item_plan is not None and spec.data.basket_id is None:
             items = seen_items(release.item_plan, spec, self._first_rows(stated))
         return {
-            "ok": verdict.ok,
             "headline": card.verdict,
             "rows": card.rows,
             "lost": card.lost,
@@ -244,10 +242,9 @@ class Desk:
             "scheme": spec.method.scheme if spec.method.traits.by_scheme else None,
             "metrics": {name: float(value) for name, value in release.metrics.items()},
             "search": search_figures(release.search),
-            "kept": [asdict(line) for line in kept(spec, verdict)],
             "promises": [asdict(claim) for claim in promises(spec)],
             "limits": [asdict(claim) for claim in limits(spec, plan, uniform)],
-            "verdict": verdict.as_dict(),
+            **_judged(spec, verdict),
             "seen": seen(release.census, plan, spec, self._first_rows(stated)),
             "items": items,
         }
@@ -279,7 +276,7 @@ class Desk:
             None if original is None else self._folder / original,
             attacks=tuple(attacks),
         )
-        return {"verdict": verdict.as_dict(), "kept": _kept(stated, verdict), "page": audit_page(verdict, stated)}
+        return _judged(stated, verdict)
 
 
 def check_alone(path: Path) -> None:
@@ -313,8 +310,14 @@ def finite(content: Any) -> Any:
     return None if isinstance(content, float) and not isfinite(content) else content
 
 
-def _kept(spec: Spec, verdict: Verdict) -> list[dict[str, Any]]:
-    return [asdict(line) for line in kept(spec, verdict)]
+def _judged(spec: Spec, verdict: Verdict) -> dict[str, Any]:
+    """Return what an audit found, in figures and in sentences."""
+    return {
+        "ok": verdict.ok,
+        "verdict": verdict.as_dict(),
+        "kept": [asdict(line) for line in kept(spec, verdict)],
+        "refined": [] if verdict.refinement is None else [*verdict.refinement.sentences],
+    }
 
 
 def _people(drafted: Draft) -> dict[str, Any] | None:

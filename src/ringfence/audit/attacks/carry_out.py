@@ -48,7 +48,11 @@ NOTHING = {
 
 
 def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other: bool) -> list[str]:
-    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused."""
+    """Return the attacks to carry out; "all" are those that can be. One that cannot be is refused.
+
+    Most are judged row by row, and would make too little of people who have several: of all, only those are chosen then
+    that read the labels alone.
+    """
     beside = has_original and bool(spec.of_role("quasi"))
     plain_rings = spec.privacy.l is None and not spec.method.uncut  # of k to 2 k - 1 rows, in windows of k
     possible = {
@@ -59,14 +63,25 @@ def choose(attacks: Sequence[str], spec: Spec, *, has_original: bool, has_other:
     }
     if spec.has_buckets:  # a bucket shows its values, whoever is in it; who is whom is no secret
         possible = {name: name in ("homogeneity", "corruption") for name in NAMES}
-    chosen = [name for name in NAMES if possible[name]] if "all" in attacks else [*attacks]
+    fair = [name for name in NAMES if possible[name] and (spec.data.entity is None or name == REFINEMENT)]
+    chosen = fair if "all" in attacks else [*attacks]
     for name in chosen:
         if name not in NAMES:
             raise SpecError(f"there is no attack {name!r}{suggestion(name, NAMES)}; allowed: all, {listed(NAMES)}")
+        if spec.data.entity is not None and name != REFINEMENT:
+            raise SpecError(row_by_row(spec))
         if not possible[name]:
             needed = "classes" if spec.has_buckets else NEEDED.get(name, "the original")
             raise DataError(f"the attack {name!r} cannot be carried out: it needs {needed}")
     return chosen
+
+
+def row_by_row(spec: Spec) -> str:
+    """Say why some things are not asked where k counts people."""
+    return (
+        f"data.entity = {spec.data.entity!r}: populations, known rows and attacks are judged row by row, and would"
+        " make too little of people who have several; leave them out, or leave data.entity out to judge rows"
+    )
 
 
 def carry_out(names: Sequence[str], at_hand: AtHand, other: AtHand | None) -> Iterator[Attack]:

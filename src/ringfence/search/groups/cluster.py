@@ -109,7 +109,7 @@ def cluster(
     k, least_values, limit = min(asked.k, census.rows + 1), asked.least_values, asked.limit
     allowed = maximum_allowed(census, k, least_values)
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
-        raise Unsatisfiable(failure(explain_suppression(census, k=k, least_values=least_values), k, limit))
+        raise Unsatisfiable(failure(explain_suppression(census, k=asked.k, least_values=least_values), asked.k, limit))
     layout = ClusterLayout(
         census,
         allowed,

@@ -61,7 +61,7 @@ def request(census: Census, asked: GroupsAsked) -> Request:
     least = list(asked.least_values) or [1] * len(census.sensitive)
     allowed = maximum_allowed(census, k, least)
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
-        raise Unsatisfiable(failure(explain_suppression(census, k=k, least_values=least), k, limit))
+        raise Unsatisfiable(failure(explain_suppression(census, k=asked.k, least_values=least), asked.k, limit))
     looked_at = tuple(s for s, count in enumerate(least) if count > 1)  # any row has one value
     return Request(
         census=census,

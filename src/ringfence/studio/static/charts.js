@@ -98,7 +98,7 @@ export function marginalChart(marginal, width) {
         { transform: [{ filter: "datum.kind == 'release'" }], mark: { type: "line", interpolate: "step", strokeWidth: 2.5 } },
       ],
       encoding: {
-        x: { field: "value", type: "ordinal", sort: null, axis: { title: null, labelAngle: 0, values: marginal.parts.filter((_, at) => at % every === 0).map((part) => part.value ?? "(missing)"), labelOverlap: true } },
+        x: { field: "value", type: "ordinal", sort: null, axis: { title: null, labelAngle: 0, labelExpr: "split(datum.label, ' to ')[0]", values: marginal.parts.filter((_, at) => at % every === 0).map((part) => part.value ?? "(missing)"), labelOverlap: true } },
         y: { field: "share", ...share }, color: { field: "kind", type: "nominal", legend: null, scale }, tooltip,
       },
     };
@@ -125,7 +125,7 @@ export function frontChart(front, steps, width) {
   ];
   const schemes = ["level", ...Object.keys(front.overlays)];
   const range = [colour("after"), colour("accent"), colour("sensitive"), colour("good"), colour("items"), colour("quasi")].slice(0, schemes.length);
-  const x = { field: "k", type: "quantitative", scale: { type: "log", nice: false }, axis: { title: "k: how many nobody can be told from", format: ",", tickCount: 8, grid: false } };
+  const x = { field: "k", type: "quantitative", scale: { type: "log", nice: false }, axis: { title: "k: at least so many look alike", format: ",", tickCount: 8, grid: false } };
   const y = { field: "loss", type: "quantitative", axis: { title: front.metric === "glm" ? "share of detail lost" : `loss (${front.metric})`, ...(front.metric === "glm" || front.metric === "ncp" ? { format: "%" } : {}) } };
   const color = { field: "scheme", type: "nominal", scale: { domain: schemes, range }, legend: schemes.length > 1 ? { title: "scheme", orient: "top-left" } : null };
   return {

@@ -12,7 +12,10 @@ export function compareStep(place, studio) {
   const progress = h("div");
   const live = h("div");
   const shown = h("div");
-  const over = (job) => job.state === "done" && studio.refresh();
+  const over = (job) => {
+    start.disabled = false;
+    if (job.state === "done") studio.refresh();
+  };
   const part = (job) => job.parts.length && live.replaceChildren(table(job.parts, null, studio));
   const start = h("button", { type: "button", class: "main", id: "compare", disabled: Boolean(running(studio, "compare")), onclick: async () => {
     const job = await studio.attempt(() => post(`${studio.base}/comparison`, { budget: kept.budget }));
@@ -69,7 +72,7 @@ function table(rows, advised, studio, pick) {
       h("thead", {}, h("tr", {}, pick ? h("th", { scope: "col" }, "beside") : "", h("th", { scope: "col" }, "candidate"), columns.map(([, words]) => h("th", { scope: "col", class: "n" }, words)), h("th", { scope: "col" }, "promises"), pick ? h("th", { scope: "col" }, h("span", { class: "unseen" }, "choose")) : "")),
       h("tbody", {}, made.map((row) => h("tr", { class: row.name === advised ? "best" : "" },
         pick ? h("td", {}, h("input", { type: "checkbox", "aria-label": `Show ${row.name} beside others`, checked: kept.beside.has(row.name), disabled: kept.beside.size >= MOST && !kept.beside.has(row.name), onchange: (event) => { kept.beside[event.target.checked ? "add" : "delete"](row.name); studio.refresh(); } })) : "",
-        h("th", { scope: "row" }, row.name, row.name === advised ? " (advised)" : "", row.plain ? "" : h("span", { class: "note" }, " lists in cells")),
+        h("th", { scope: "row" }, row.name, row.name === advised ? " (advised)" : "", row.plain ? "" : h("span", { class: "note", title: "Cells hold sets and ranges: not every program can read these." }, " sets in cells")),
         columns.map(([key, , as]) => h("td", { class: "n" }, row[key] === undefined || row[key] === null ? "" : as(row[key]))),
         h("td", { class: "note" }, row.as_asked ? "what was asked" : row.promise),
         pick ? h("td", {}, h("button", { type: "button", onclick: () => pick(row.name) }, "Use")) : ""))))),
@@ -88,7 +91,7 @@ async function result(place, studio) {
   if (!kept.beside.size) for (const name of [found.advised, found.plain]) kept.beside.add(name);
   place.replaceChildren(
     found.current ? "" : h("p", { class: "warning" }, "The specification has changed since: compare again."),
-    h("div", { class: "verdict" }, h("h2", {}, `Advised: ${found.advised}`), found.advice.map((sentence) => h("p", {}, sentence)), h("p", {}, h("button", { type: "button", class: "main", id: "use-advised", onclick: () => pick(found.advised) }, "Use this one"))),
+    h("div", { class: "verdict" }, h("h2", {}, "Advice"), found.advice.map((sentence) => h("p", {}, sentence)), h("p", {}, h("button", { type: "button", class: "main", id: "use-advised", onclick: () => pick(found.advised) }, "Use this one"))),
     table(found.candidates, found.advised, studio, pick),
     found.naive ? h("p", { class: "note" }, `Whoever knew each column by itself and nothing else would be off by ${percent(found.naive.queries)} in queries.`) : "",
     h("h2", {}, "Side by side"), h("p", { class: "note" }, "Tick up to four above. The first rows of each release; their order is drawn anew in each."),

@@ -52,6 +52,9 @@ export function waiting(words) {
   return h("p", { class: "wait" }, h("span", { class: "spin", "aria-hidden": "true" }), words);
 }
 
+// What goes wrong is told as programs are told it; on a page a sentence begins with a capital, unless with a name or a value.
+export const sentence = (words) => (/^[a-z]+[ ,:;]/.test(words) ? words[0].toUpperCase() + words.slice(1) : words);
+
 export function problem(words) {
-  return h("p", { class: "error" }, words);
+  return h("p", { class: "error" }, sentence(words));
 }

@@ -44,7 +44,10 @@ async function find(studio, progress, shown) {
     return;
   }
   kept.scheme = "level";
-  watch(studio, progress, job.id, (over) => over.state === "done" && studio.refresh());
+  watch(studio, progress, job.id, (over) => {
+    if (over.state === "done") studio.refresh();
+    else shown.replaceChildren(h("p", {}, h("button", { type: "button", id: "again", onclick: () => find(studio, progress, shown) }, "Look again")));
+  });
 }
 
 async function show(studio, progress, shown) {
@@ -104,7 +107,7 @@ async function show(studio, progress, shown) {
   );
   details.append(waiting("Looking at the rows"));
   pick(kept.scheme, kept.k);
-  view = await draw(chart, frontChart(front, front.level.steps, Math.max(300, Math.min(1040, shown.clientWidth - 90))), title);
+  view = await draw(chart, frontChart(front, front.level.steps, Math.max(300, shown.clientWidth - 90)), title);
   view.signal("chosenk", kept.k).signal("chosenscheme", kept.scheme).runAsync();
   view.addEventListener("click", (_, item) => item?.datum?.scheme && pick(item.datum.scheme, item.datum.k));
 }

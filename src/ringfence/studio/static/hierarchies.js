@@ -54,11 +54,14 @@ const valuesOf = (attribute, count) => some(count, attribute.role === "items" ? 
 function chooser(studio, name, attribute, found, set) {
   const hierarchy = attribute.hierarchy;
   const kind = kindOf(hierarchy) === "tree" ? "paths" : kindOf(hierarchy);
+  const drafted = studio.project.drafted[name]; // it has looked at the values
   const usual = {
-    flat: () => "flat", intervals: () => ({ intervals: [5, 10, 20] }), mask: () => ({ mask: "right" }), dates: () => ({ dates: ["month", "year"] }),
+    flat: () => "flat", intervals: () => (drafted?.intervals ? drafted : { intervals: [5, 10, 20] }), mask: () => ({ mask: "right" }), dates: () => (drafted?.dates ? drafted : { dates: ["month", "year"] }),
     fanout: () => (attribute.role === "items" ? { fanout: 5, by: "support" } : { fanout: 5 }), codes: () => ({ codes: studio.words.code_systems[0] }), paths: () => ({ paths: paths(found) }),
   };
-  const kinds = Object.keys(usual).filter((each) => (each !== "paths" || (found && whole(found.tree))) && (attribute.role !== "items" || ["flat", "fanout", "codes", "paths"].includes(each)));
+  const holds = studio.project.columns.find((column) => column.name === name)?.kind;
+  const fits = { intervals: holds === "numbers", dates: holds === "dates", paths: found && whole(found.tree) };
+  const kinds = Object.keys(usual).filter((each) => each === kind || ((fits[each] ?? true) && (attribute.role !== "items" || ["flat", "fanout", "codes", "paths"].includes(each))));
   if (kind === "file") kinds.push("file");
   const file = h("input", { type: "file", id: "tree-file", "aria-label": "File with a hierarchy", onchange: async () => {
     if (!file.files.length) return;
@@ -73,7 +76,7 @@ function chooser(studio, name, attribute, found, set) {
 
 function details(kind, attribute, studio, set) {
   const { hierarchy } = attribute;
-  const numbers = (words) => words.split(/[ ,;]+/).filter(Boolean).map(Number);
+  const numbers = (words) => words.split(/[ ,;]+/).filter(Boolean).map((word) => (Number.isNaN(Number(word)) ? word : Number(word))); // the server says what is wrong with a word
   if (kind === "intervals") {
     const keep = (changes) => {
       const next = { ...hierarchy, ...changes };

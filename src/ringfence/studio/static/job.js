@@ -18,8 +18,10 @@ export function watch(studio, place, id, over, part = () => {}) {
   const draw = (job) => {
     const last = job.stages.at(-1);
     panel.querySelector("#job-time").textContent = `${job.seconds.toFixed(1)} s`;
-    stages.replaceChildren(...job.stages.map((stage, at) => h("li", {}, at < job.stages.length - 1 ? "✓ " : "", STAGES[stage.stage] ?? stage.what)).slice(-8));
-    stop.disabled = job.stopping || last?.stage !== "search" || last?.best === null;
+    const told = job.kind === "compare" ? job.stages.slice(-1) : job.stages; // it goes through the same stages again and again
+    stages.replaceChildren(...told.map((stage, at) => h("li", {}, at < told.length - 1 ? "✓ " : "", STAGES[stage.stage] ?? stage.what)));
+    stop.disabled = job.stopping || (job.kind === "compare" ? !job.parts.some((part) => part.made) : last?.stage !== "search" || last?.best === null);
+    stop.hidden = job.kind.startsWith("audit"); // it has no answer before it is done
     stop.textContent = job.stopping ? "Taking the best so far" : "Take the best so far";
     figures.textContent = last?.stage === "search" ? [last.figures, last.gap !== null && last.gap !== undefined ? `at most ${percent(last.gap)} could still be saved` : ""].filter(Boolean).join("; ") : "";
   };

@@ -1,6 +1,6 @@
 // Step 3: what is promised, and by which method. The form shows only what applies.
 import { get } from "./api.js";
-import { field, h, options, problem, waiting } from "./dom.js";
+import { field, h, options, problem, some, waiting } from "./dom.js";
 import { roleChip } from "./table.js";
 
 const asList = (asked) => (asked === undefined ? [] : Array.isArray(asked) ? asked : [asked]);
@@ -27,13 +27,12 @@ export function promiseStep(place, studio) {
         h("h2", {}, "Nobody stands out"),
         h("div", { class: "row" },
           field("k =", h("input", { type: "number", id: "k", min: "2", step: "1", value: privacy.k ?? "", onchange: (event) => {
-            const k = Number.parseInt(event.target.value, 10);
-            set("k", Number.isNaN(k) ? null : k, `k = ${event.target.value}`);
+            set("k", event.target.value === "" ? null : Number(event.target.value), event.target.value === "" ? "no k" : `k = ${event.target.value}`);
           } })),
           [3, 5, 10, 20].map((k) => h("button", { type: "button", id: `k-${k}`, "aria-pressed": String(privacy.k === k), onclick: () => set("k", k, `k = ${k}`) }, String(k)))),
-        h("p", { class: "note" }, who === "baskets" ? "k is how many baskets a few items must fit, if they fit any." : privacy.k ? `Whoever knows all that others may know of somebody finds at least ${privacy.k} ${who} that fit, or none. A larger k hides better and costs more detail.` : "k is how many others nobody can be told from. Without it, nothing is promised about being found."),
+        h("p", { class: "note" }, who === "baskets" ? "k is how many baskets a few items must fit, if they fit any." : privacy.k === 1 ? "k = 1 promises nothing: whoever is alone may be found." : privacy.k ? `Whoever knows all that others may know of somebody finds at least ${privacy.k} ${who} that fit, or none. A larger k hides better and costs more detail.` : "k is how many others nobody can be told from. Without it, nothing is promised about being found."),
         studio.of("items").length
-          ? h("div", { class: "row" }, field("m =", h("input", { type: "number", id: "m", min: "1", max: "6", value: privacy.m ?? 2, onchange: (event) => set("m", Number.parseInt(event.target.value, 10), `m = ${event.target.value}`) })),
+          ? h("div", { class: "row" }, field("m =", h("input", { type: "number", id: "m", min: "1", max: "6", value: privacy.m ?? 2, onchange: (event) => set("m", Number(event.target.value), `m = ${event.target.value}`) })),
               h("span", { class: "note" }, `Whoever knows up to ${privacy.m ?? 2} items of a basket finds at least ${privacy.k ?? "k"} baskets that fit, or none.`))
           : null),
     );
@@ -54,7 +53,7 @@ function secrets(studio, sensitive, set) {
   return h("section", { class: "card" },
     h("h2", {}, "Nobody’s secret is told"),
     h("p", { class: "note" }, "Even whoever cannot tell which row is somebody’s may learn something, if all rows that fit say the same."),
-    h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "sensitive column"), h("th", { scope: "col" }, "different values in each class (l)"), h("th", { scope: "col" }, "distance to the whole (t)"))),
+    h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "sensitive column"), h("th", { scope: "col" }, "different values (l)", h("small", {}, "so many at least in every class: whoever finds it has so many to choose from")), h("th", { scope: "col" }, "distance to the whole (t)", h("small", {}, "shares of values in a class may differ so much from those in the whole table: 0 is not at all, 1 is altogether")))),
       h("tbody", {}, sensitive.map((name, at) => {
         const l = diverse.find((each) => each.of === name);
         const t = close.find((each) => each.of === name);
@@ -89,7 +88,7 @@ async function fill(section, studio) {
             studio.change(() => ({ method: kept }), `method ${method.name}`);
           } }), " ", h("strong", {}, method.name), h("span", {}, method.line)),
           method.name === name ? optionsOf(method, chosen, studio) : null))),
-    found.others.length ? h("details", {}, h("summary", {}, `${found.others.length} methods do not apply here`), h("ul", {}, found.others.map((other) => h("li", {}, h("strong", {}, other.name), `: ${other.why}`)))) : "",
+    found.others.length ? h("details", {}, h("summary", {}, `${some(found.others.length, "method does", "methods do")} not apply here`), h("ul", {}, found.others.map((other) => h("li", {}, h("strong", {}, other.name), `: ${other.why}`)))) : "",
   );
 }
 

@@ -1,6 +1,6 @@
 // Step 6: make the release, judge it, take it home.
 import { ROOT, get, post } from "./api.js";
-import { h, number, percent, problem, waiting } from "./dom.js";
+import { h, number, percent, problem, sentence, waiting } from "./dom.js";
 import { running, watch } from "./job.js";
 import { evidence, seenTiles, tiles } from "./seen.js";
 
@@ -22,6 +22,7 @@ export function publishStep(place, studio) {
   const progress = h("div");
   const shown = h("div");
   const over = async (job) => {
+    make.disabled = false;
     if (job.state !== "done") return;
     kept.release = job.result.release;
     await studio.refresh();
@@ -64,21 +65,36 @@ async function release(place, studio) {
   const drawn = studio.drawn;
   const made = await studio.attempt(() => get(`${studio.base}/releases/${kept.release}`));
   if (!made || drawn !== studio.drawn) return;
+  if (made.verdict === null) {
+    const progress = h("div");
+    place.replaceChildren(h("p", { class: "warning" }, "This release came with the saved project. Whatever the file says of it: it is audited again, here."), progress);
+    await audit(progress, made, studio, []);
+    return;
+  }
   const { verdict } = made;
   place.replaceChildren(
-    h("div", { class: `verdict ${made.ok ? "" : "bad"}` }, h("h2", { id: "verdict" }, made.ok ? "The promise holds" : "The promise does not hold"),
+    h("div", { class: `verdict ${made.ok ? "" : "bad"}` }, h("h2", { id: "verdict" }, made.ok ? "The promise holds" : verdict.findings.length ? "The promise does not hold" : "It cannot be told whether the promise holds"),
       h("p", {}, made.ok ? "An audit that sees only the release and the specification, and shares no code with the search, has found every part of the promise kept." : "Do not publish this release."),
+      verdict.unjudged.map((what) => h("p", {}, sentence(`${what}.`))),
+      made.saved ? h("p", {}, "This release came with the saved project, and was audited here just now. All other figures, the report and the files are as they were saved: make the release again for new ones.") : "",
       h("p", {}, `${made.rows}. ${made.lost ? `${made.lost}.` : ""}`)),
     made.kept.length ? h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "asked"), h("th", { scope: "col" }, "measured"), h("th", { scope: "col" }, "what that means"))),
       h("tbody", {}, made.kept.map((line) => h("tr", {}, h("td", {}, line.asked), h("td", {}, h("strong", {}, line.measured)), h("td", {}, line.meaning)))))) : "",
     verdict.findings.length ? h("ul", {}, verdict.findings.map((finding) => h("li", {}, finding.message, h("span", { class: "note" }, ` To mend it: ${finding.mend}.`)))) : "",
     made.seen ? seenTiles(made.seen) : "",
     takeHome(made, studio),
-    h("div", { class: "beside" }, risk(verdict), claims("Promised", made.promises), claims("Not promised", made.limits)),
+    risk(verdict),
+    h("div", { class: "beside" }, claims("Promised", made.promises), claims("Not promised", made.limits)),
     attacks(made, studio),
     made.items ? baskets(made.items) : "",
     made.seen ? evidence(made.seen, studio) : "",
   );
+}
+
+// Audit a release here: one that came with a saved project, whose verdict is not believed, or one that is to be attacked.
+async function audit(place, made, studio, attacks) {
+  const begun = running(studio, `audit of ${made.id}`) ?? (await studio.attempt(() => post(`${studio.base}/releases/${made.id}/audit`, { attacks })));
+  if (begun) watch(studio, place, begun.id, (job) => (job.state === "done" ? studio.refresh() : place.append(h("p", {}, h("button", { type: "button", onclick: () => audit(place, made, studio, attacks) }, "Try again")))));
 }
 
 function takeHome(made, studio) {
@@ -105,7 +121,7 @@ function risk(verdict) {
   const { prosecutor, marketer, uniques, counts, threshold } = verdict.risk;
   return h("section", {}, h("h2", {}, "Risk, as the audit measured it"), tiles([
     ["highest", percent(prosecutor.highest), "for anybody who is known to be in it"], ["mean", percent(prosecutor.mean), `over all ${counts}`],
-    [`above ${threshold}`, percent(prosecutor.at_risk), `of ${counts}`], ["right in all", percent(marketer), "if one guesses for everybody"], ["alone", number(uniques.sample), `${counts} with labels of their own`]]));
+    [`above ${percent(threshold)}`, percent(prosecutor.at_risk), `of ${counts}`], ["right in all", percent(marketer), "if one guesses for everybody"], ["alone", number(uniques.sample), `${counts} with labels of their own`]]));
 }
 
 function claims(title, list) {
@@ -115,16 +131,21 @@ function claims(title, list) {
 function attacks(made, studio) {
   const { verdict } = made;
   const place = h("section", {}, h("h2", {}, "Attacks"));
-  if (!verdict.attacks.length && !verdict.refinement) {
+  const told = verdict.notes.filter((note) => note.startsWith("the attack"));
+  if (!verdict.attacks.length && !verdict.refinement && !told.length) {
     place.append(h("p", { class: "note" }, "None has been tried yet."), h("button", { type: "button", id: "attack", onclick: async () => {
-      place.replaceChildren(h("h2", {}, "Attacks"), waiting("Attacking the release"));
-      await studio.attemptNow(() => post(`${studio.base}/releases/${made.id}/audit`, { attacks: ["all"] }));
-      studio.refresh();
+      const progress = h("div");
+      place.replaceChildren(h("h2", {}, "Attacks"), progress);
+      await audit(progress, made, studio, ["all"]);
     } }, "Attack it"));
+    if (running(studio, `audit of ${made.id}`)) place.querySelector("#attack").click(); // it is under way
     return place;
   }
-  place.append(h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "what an adversary does"), h("th", { scope: "col", class: "n" }, "right"), h("th", { scope: "col", class: "n" }, "at worst"), h("th", { scope: "col", class: "n" }, "promised: at most"), h("th", { scope: "col", class: "n" }, "without the release"))),
+  if (verdict.attacks.length) place.append(h("div", { class: "wide" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "what an adversary does"), h("th", { scope: "col", class: "n" }, "right"), h("th", { scope: "col", class: "n" }, "at worst"), h("th", { scope: "col", class: "n" }, "promised: at most"), h("th", { scope: "col", class: "n" }, "without the release"))),
     h("tbody", {}, verdict.attacks.map((attack) => h("tr", {}, h("td", {}, attack.how), h("td", { class: "n" }, percent(attack.success)), h("td", { class: "n" }, percent(attack.worst)), h("td", { class: "n" }, attack.promised === null ? "no limit" : percent(attack.promised)), h("td", { class: "n" }, percent(attack.baseline))))))));
+  if (studio.project.spec.data.entity) place.append(h("p", { class: "note" }, "Attacks that look rows up are not carried out where somebody may have several: they would make too little of it."));
+  if (made.refined.length) place.append(h("h3", {}, "What comes out of the labels alone"), h("ul", {}, made.refined.map((line) => h("li", {}, line))));
+  place.append(...told.map((note) => h("p", { class: "note" }, sentence(`${note}.`))));
   return place;
 }
 

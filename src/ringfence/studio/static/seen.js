@@ -41,6 +41,8 @@ export function attributesTable(seen) {
 export function evidence(seen, studio) {
   const people = Boolean(studio.project.spec.data.entity);
   const { sizes, spread } = charts;
+  const room = document.getElementById("content").clientWidth;
+  const width = Math.max(260, (room > 1000 ? room / 2 : room) - 80); // two beside each other where there is room for it
   const names = seen.marginals.map((each) => each.name);
   if (!names.includes(shown.attribute)) shown.attribute = [...seen.marginals].sort((one, other) => other.moved - one.moved)[0]?.name ?? null;
   const caption = h("figcaption");
@@ -53,10 +55,10 @@ export function evidence(seen, studio) {
     const marginal = seen.marginals.find((each) => each.name === shown.attribute);
     if (!marginal) return;
     caption.textContent = `${marginal.name}: ${percent(marginal.moved)} of the rows misplaced, for a reader of the release`;
-    draw(spread, marginalChart(marginal, 430), caption.textContent);
+    draw(spread, marginalChart(marginal, width), caption.textContent);
   };
   const sizesTitle = `${percent(seen.risk.alone_before / seen.of)} of the rows were alone; the smallest class of the release has ${number(Math.round(1 / seen.risk.highest))}`;
-  draw(sizes, sizesChart(seen.sizes, 430), sizesTitle);
+  draw(sizes, sizesChart(seen.sizes, width), sizesTitle);
   distribution();
   const key = () => h("p", {}, h("span", { class: "key" }, h("i"), "original"), h("span", { class: "key" }, h("i", { class: "new" }), "release"));
   return h("div", {},

@@ -139,9 +139,9 @@ async function start() {
   }
   document.getElementById("undo").addEventListener("click", () => goTo((at) => at - 1));
   document.getElementById("redo").addEventListener("click", () => goTo((at) => at + 1));
-  window.addEventListener("hashchange", () => {
+  window.addEventListener("hashchange", async () => {
     document.getElementById("problem").replaceChildren();
-    show();
+    if (!(await studio.refresh())) show(); // work that another step began may be over, or still be under way
     window.scrollTo(0, 0);
     main.focus({ preventScroll: true });
   });

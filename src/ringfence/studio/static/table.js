@@ -1,6 +1,6 @@
 // Step 1: what the table holds, and what each column is to somebody who looks for a person.
 import { post } from "./api.js";
-import { cell, h, number, options, percent, some } from "./dom.js";
+import { cell, h, number, options, percent, problem, some } from "./dom.js";
 
 export const ROLES = ["identifier", "quasi", "sensitive", "insensitive", "items"];
 export const NAMES = { identifier: "identifier", quasi: "quasi-identifier", sensitive: "sensitive", insensitive: "insensitive", items: "items" };
@@ -37,7 +37,7 @@ export function tableStep(place, studio) {
       h("td", { class: "n" }, number(column.distinct)),
       h("td", { class: "n" }, percent(column.unique)),
       h("td", { class: "n" }, percent(column.missing)),
-      h("td", {}, why));
+      h("td", { class: "why" }, why));
   });
 
   const alone = project.together ? ` ${percent(project.together.unique)} of the rows are alone with what others may know of them: whoever knows that finds them.` : "";
@@ -45,6 +45,7 @@ export function tableStep(place, studio) {
     h("h1", {}, "What is in the table?"),
     h("p", { class: "lead" }, `${some(project.rows, "row")}, ${some(project.columns.length, "column")}.${alone}`),
     people(studio),
+    project.wrong ? problem(project.wrong) : "",
     h("h2", {}, "What is each column to somebody who looks for a person?"),
     h("p", { class: "note" }, "These are guesses from names and values. Only you know what others know about these people: check every role."),
     h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Columns and their roles" },
@@ -56,7 +57,7 @@ export function tableStep(place, studio) {
     h("h2", {}, "The first rows"),
     firstRows(project.first.columns, project.first.rows.slice(0, SHOWN), (name) => studio.role(name)),
     pairs(project),
-    h("div", { class: "go" }, h("a", { class: "button main", href: "#hierarchies" }, "Next: hierarchies"), project.wrong ? h("span", { class: "note" }, project.wrong) : null),
+    h("div", { class: "go" }, h("a", { class: "button main", href: "#hierarchies" }, "Next: hierarchies")),
   );
 }
 
