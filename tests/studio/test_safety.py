@@ -269,6 +269,19 @@ def test_token_leaves_the_address_and_goes_nowhere(studio: Studio) -> None:
     assert studio.token not in httpx.get(f"{studio.base}/login", params={"token": studio.token}).text
 
 
+@pytest.mark.parametrize("end_by", [signal.SIGTERM, signal.SIGHUP])
+def test_studio_that_is_told_to_end_leaves_nothing(tmp_path: Path, end_by: signal.Signals) -> None:
+    told = start(TMPDIR=str(tmp_path))
+    told.upload(PEOPLE)
+    assert [*tmp_path.glob("ringfence-studio-*")]
+    told.client.close()
+    told.process.send_signal(end_by)
+    assert told.process.wait(30) == 0
+    assert told.process.stdout is not None
+    told.process.stdout.close()
+    assert not [*tmp_path.glob("ringfence-studio-*")]
+
+
 def test_what_a_killed_studio_leaves_is_swept(tmp_path: Path) -> None:
     first = start(TMPDIR=str(tmp_path))
     project = first.upload(PEOPLE)["id"]

@@ -1,6 +1,7 @@
 """Starting the studio: a server on this machine, a token, a private folder, and a browser that is led there."""
 
 import contextlib
+import signal
 import socket
 import tempfile
 import threading
@@ -23,6 +24,9 @@ from ringfence.studio.worker import warm_up
 
 FOLDER = "ringfence-studio"
 """What the private folder is called in the system's temporary folder; those of dead studios are swept."""
+
+ENDS = {"SIGTERM", "SIGHUP"}
+"""Signals that end the studio as Ctrl-C does, so that nothing is left: a closed terminal sends one, too."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SHORTEST_TOKEN = 16
@@ -64,6 +68,8 @@ def serve(
                 webbrowser.open(f"http://{served}/?token={guard.ticket()}")
 
         server.begun = begun
+        for name in ENDS & {*dir(signal)}:
+            signal.signal(getattr(signal, name), signal.default_int_handler)  # uvicorn raises them again at its end
         try:
             with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
                 server.run(sockets=[listening])

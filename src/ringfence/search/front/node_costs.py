@@ -5,7 +5,7 @@ ones, no table is made: all their nodes are judged from one table in which they 
 (`kernels.front.costs_by_k`). No node is left out but those that lose too many rows at the smallest k, and so at every
 k."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -102,7 +102,7 @@ class NodeCosts:
 
     def fill(self, watch: Watch) -> bool:
         """Judge every node; return whether there was time for all."""
-        for levels, classes in walk(self.roller, self._outer, values=self._values, is_hopeless=self._is_hopeless):
+        for levels, classes in walk(self.roller, self._outer, values=self._values, first_level=self._first_level):
             if watch.expired():
                 return False
             watch.nodes += self._judge(levels, classes) - 1
@@ -115,16 +115,25 @@ class NodeCosts:
         self._judge(levels, roll(self.roller.finest, self.roller.fields(list(enumerate(levels))), self._table))
         return self.number(levels)
 
-    def _is_hopeless(self, classes: Classes, free: Sequence[int]) -> bool:
-        """Whether no node over these classes, with any levels of the `free` attributes, has a release for the least k.
+    def _first_level(self, classes: Classes, attribute: int, free: Sequence[int]) -> int:
+        """Return the level of an attribute below which no node has a release for the least k, whatever levels the
+        `free` attributes have; one above its top if none has.
 
         With all of these and the inner ones at their top, each class is a union of what it is at lower levels: rows in
-        classes smaller than the least k, and so with fewer people than that, stay in such classes below.
+        classes smaller than the least k, and so with fewer people than that, stay in such classes below. So do they as
+        the attribute goes up, and the first level that loses few enough is all there is to find.
         """
-        if self._terms.limit == self._terms.rows:
-            return False
+        if self._terms.limit == self._terms.rows or not (free or self._inner):
+            return 0
         fields = np.concatenate([self.roller.fields([(a, self.heights[a]) for a in free]), self._to_top])
-        return self._loses_too_many(self.roller.roll_sizes(classes, fields, self._table))
+        level, tops = 0, self.roller.roll_sizes(classes, fields, self._table)
+        while self._loses_too_many(tops):
+            level += 1
+            if level > self.heights[attribute]:
+                break
+            into = self._other if tops is self._table else self._table
+            tops = self.roller.roll_sizes(tops, self.roller.fields([(attribute, level)]), into)
+        return level
 
     def _loses_too_many(self, classes: Classes) -> bool:
         weights = classes.weights[: classes.size]
@@ -174,7 +183,7 @@ class NodeCosts:
         self._alone = np.arange(tuples, dtype=np.int32)
         self._cells, self._spares = np.zeros(tuples, np.int32), np.empty(tuples)
         self._no_pairs = Pairs(0, np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64))
-        self._table = self.roller.room()
+        self._table, self._other = self.roller.room(), self.roller.room()
         places = tuples * prod(leaves)
         self._room = FrontScratch(
             hopeless=np.zeros(len(self._nodes.counts), np.bool_),
@@ -249,34 +258,37 @@ def walk(
     order: Sequence[int],
     *,
     values: bool,
-    is_hopeless: Callable[[Classes, Sequence[int]], bool] | None = None,
+    first_level: Callable[[Classes, int, Sequence[int]], int] | None = None,
 ) -> Iterator[tuple[list[int], Classes]]:
     """Yield every node of some attributes, the others at level 0, with its classes; pairs too if asked for.
 
     Attributes are fixed in the given order, and each table is rolled up from one that is a level lower in the attribute
-    fixed last. What is yielded is overwritten by the next. Where `is_hopeless` says of some classes that no levels of
-    the attributes still to be fixed would help, those nodes are left out.
+    fixed last. What is yielded is overwritten by the next. `first_level` says of some classes, for the attribute to be
+    fixed next and those still free after it, from which level on there is anything to find: lower ones are left out. It
+    must never rise as classes get coarser; where it was 0, it is not asked again.
     """
     heights = roller.census.heights
     levels = [0] * len(heights)
     tables = [(roller.room(), roller.room()) for _ in order]  # one is rolled up into the other
     roll = roller.roll if values else roller.roll_sizes
 
-    def fix(depth: int, classes: Classes) -> Iterator[tuple[list[int], Classes]]:
+    def fix(depth: int, classes: Classes, is_open: bool) -> Generator[tuple[list[int], Classes], None, bool]:
+        """Fix what is left; return whether every level of the first was worth a look, which `is_open` says it is."""
         if depth == len(order):
             yield levels, classes
-            return
+            return True
         attribute = order[depth]
-        for level in range(heights[attribute] + 1):
+        first = 0 if is_open or first_level is None else first_level(classes, attribute, order[depth + 1 :])
+        next_is_open = False
+        for level in range(first, heights[attribute] + 1):
             levels[attribute] = level
             if level > 0:
                 classes = roll(classes, roller.fields([(attribute, level)]), tables[depth][level % 2])
-            free = order[depth + 1 :]
-            if not free or is_hopeless is None or not is_hopeless(classes, free):
-                yield from fix(depth + 1, classes)
+            next_is_open = yield from fix(depth + 1, classes, next_is_open)
         levels[attribute] = 0
+        return first == 0
 
-    yield from fix(0, roller.finest)
+    yield from fix(0, roller.finest, False)
 
 
 def _saving(name: str, census: Census) -> Callable[[int, Recoding], Floats]:
