@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from math import inf
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from ringfence.search.recode.contexts import Terms, layout
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.kicks import kicked
 from ringfence.search.recode.priced import NOTHING, Priced
-from ringfence.search.recode.proof import Proof
+from ringfence.search.recode.proof import FAR, Proof
 from ringfence.search.recode.question import Question
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
@@ -378,3 +379,28 @@ def test_values_that_do_not_occur_are_no_blocks_of_their_own(scheme: str) -> Non
         assert {*box.merged.tolist()} <= {0, *box.merged[occurring].tolist()}
         recoded = shop.spaces[0].recode(state).blocks[occurring].tolist()
         assert len({*recoded}) == len({*box.merged[occurring].tolist()})
+
+
+class Ticking:
+    """Answers that take two seconds a kick by a clock of their own, and are never better."""
+
+    def __init__(self, now: list[float], bound: float) -> None:
+        self.now, self.kicks, self.target, self.floor, self.proven = now, 0, 100.0, bound, False
+
+    def kick(self, _each: Any) -> None:
+        self.now[0] += 2
+        self.kicks += 1
+
+
+@pytest.mark.parametrize(("bound", "kicks"), [(0.0, 50), (50.0, 4), (99.0, 0)])
+def test_a_proof_that_is_far_off_shares_its_time_with_answers(bound: float, kicks: int) -> None:
+    """As long as the proof itself takes where nothing is known; hardly any where the proof is near."""
+    now = [0.0]
+    answers: Any = Ticking(now, bound)
+    relaxation: Any = SimpleNamespace(apart=16, others=[])
+    proof = Proof(relaxation, answers, Watch(1e6, clock=lambda: now[0], nodes=1))
+    proof.bound = bound
+    for _ in range(100):  # looks of a second each
+        now[0] += 1
+        proof._kick_for(1 * proof._open() ** FAR, map)
+    assert abs(answers.kicks - kicks) <= 1

@@ -232,15 +232,54 @@ def test_steps_are_shared_by_what_walks_are_worth() -> None:
         arms.append(walks.Simpler(other, lambda _: []))
     assert [round(arm.share(own.best), 6) for arm in arms] == [1, 1, 0.25, 0]
     own.beside(arms)
-    taken = [arm.steps for arm in arms]
+    taken = [arm.effort for arm in arms]
     for _ in range(2000):  # walks that find nothing, one step at a time
         turn = own._whose_turn()
         (own if turn is None else turn._walks)._walkers[0].steps += 1
     assert len(own._simpler) == 3
-    gained = [arm.steps - before for arm, before in zip(arms, taken, strict=True)]
+    gained = [arm.effort - before for arm, before in zip(arms, taken, strict=True)]
     assert gained[3] == 0
-    assert sum(arm.steps for arm in arms[:3]) <= own.steps + 3
-    assert abs(arms[0].steps - arms[1].steps) <= 1
+    assert sum(arm.effort for arm in arms[:3]) <= own.effort + 3
+    assert abs(arms[0].effort - arms[1].effort) <= 1
+
+
+def test_under_a_time_limit_seconds_are_shared_instead_of_steps() -> None:
+    """A step over sets of many values may take as long as a hundred over trees."""
+    spec, census = wards()
+    asked = question(census, spec, [Space(quasi, "set") for quasi in census.quasi])
+    now = [0.0]
+    watch = Watch(1e9, clock=lambda: now[0])
+    own, other = walks.Walks(asked, watch), walks.Walks(asked, watch)
+    for each in (own, other):
+        each.settle([])
+    own.beside([walks.Simpler(other, lambda _: [])])
+    turns = {id(own): 0, id(other): 0}
+    for _ in range(300):
+        turn = own._whose_turn()
+        walking = own if turn is None else turn._walks
+        with walking._timed():
+            now[0] += 0.5 if walking is own else 0.005
+        turns[id(walking)] += 1
+    assert abs(own.effort - other.effort) <= 0.5
+    assert turns[id(other)] > 50 * turns[id(own)] > 0
+
+
+def test_two_places_are_mixed_attribute_by_attribute() -> None:
+    """What a walk believes of a mixed place is what it would find if it went there."""
+    spec, census = wards()
+    asked = question(census, spec, [Space(quasi, "set") for quasi in census.quasi])
+    walker, there = (walks.Walks(asked, Watch())._walkers[0] for _ in range(2))
+    finest, coarsest = ([space.state(end) for space, end in zip(asked.spaces, ends, strict=True)] for ends in (
+        [space.finest for space in asked.spaces], [space.coarsest for space in asked.spaces]
+    ))  # fmt: skip
+    walker.go_to(finest)
+    place = walker.spot().place
+    walker.go_to(coarsest)
+    walker.put_parts(place, [0, 2])
+    there.go_to([finest[0], coarsest[1], finest[2], *coarsest[3:]])
+    assert (walker.keys == there.keys).all()
+    assert np.allclose(walker.total, there.total)
+    assert (walker.loss, walker.gone) == pytest.approx((there.loss, there.gone))
 
 
 @given(case=scheme_cases(most=(6, 4)), data=st.data())

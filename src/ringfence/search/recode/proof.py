@@ -40,6 +40,11 @@ SIDE_BY_SIDE, WORTH_A_THREAD = 4, 200_000
 """So many nodes are looked at together, by two threads if a bound takes so many steps of work."""
 
 
+FAR, LEAST_KICK = 4, 1e-4
+"""Under a time limit, a proof that is far off shares the time with answers: as long as it takes, times this power of
+the share that is open. A kick counts as so many seconds at least."""
+
+
 class Relaxation(Protocol):
     """What bounds nodes. `others` are decided step by step; `last` is searched through if all else fails.
 
@@ -160,7 +165,7 @@ class Proof:
         self.relaxation, self.answers, self.watch = relaxation, answers, watch
         self.bound = -inf
         self._queue: list[_Open] = []
-        self._numbers, self._wait = count(), relaxation.apart
+        self._numbers, self._wait, self._owed = count(), relaxation.apart, 0.0
         self._gains = _Gains(len(relaxation.others))
 
     def run(self, most: float = inf) -> bool:
@@ -175,6 +180,7 @@ class Proof:
             while self._queue:
                 if most <= 0 or self.watch.expired():
                     return False
+                begun = self.watch.seconds
                 nodes = [heapq.heappop(self._queue) for _ in range(min(SIDE_BY_SIDE, len(self._queue)))]
                 looks = list(each(self._look, nodes, repeat(self.answers.target)))
                 late = False
@@ -188,10 +194,26 @@ class Proof:
                     self._raise(self._queue[0].bound)
                 most -= len(nodes)
                 self._wait -= len(nodes)
+                looked = self.watch.seconds - begun
                 if self._wait <= 0:
                     self.answers.kick(each)
                     self._wait = min(self.relaxation.apart, 1 + self.answers.idle)
+                if self.watch.time_limit is not None:
+                    self._kick_for(looked * self._open() ** FAR, each)
         return True
+
+    def _open(self) -> float:
+        """Return how much cheaper, as a share of the best answer, a better one could still be."""
+        target = self.answers.target
+        return 1.0 if not 0 < target < inf else 1 - max(0.0, self.bound) / target
+
+    def _kick_for(self, seconds: float, each: Any) -> None:
+        """Look for better answers for so long, and as long as it took too long before."""
+        self._owed += seconds
+        while self._owed > 0 and not (self.answers.proven or self.watch.expired()):
+            begun = self.watch.seconds
+            self.answers.kick(each)
+            self._owed -= max(self.watch.seconds - begun, LEAST_KICK)
 
     def _begin(self) -> None:
         root = tuple(self.answers.boxes[a].root for a in self.relaxation.others)

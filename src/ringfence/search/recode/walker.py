@@ -9,7 +9,7 @@ double it and go on; then, attribute by attribute, look for the price at which t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,16 @@ SAME = 1e-9
 """Losses that differ by less than this share of a row, for each row, are equal."""
 
 
+class Place(NamedTuple):
+    """Labels, losses and level by attribute, what that loses, and what it suppresses."""
+
+    labels: tuple[Longs, ...]
+    losses: tuple[Floats, ...]
+    levels: tuple[int, ...]
+    loss: float
+    gone: float
+
+
 @dataclass(frozen=True, eq=False)
 class Spot:
     """Where a walk is: labels, losses and level by attribute, what follows from them by tuple, its loss and what it
@@ -46,6 +56,11 @@ class Spot:
     total: Floats
     loss: float
     gone: float
+
+    @property
+    def place(self) -> "Place":
+        """The same without what follows by tuple, to be remembered for long."""
+        return Place(self.labels, self.losses, self.levels, self.loss, self.gone)
 
 
 class Walker:
@@ -126,6 +141,12 @@ class Walker:
         by_key = self._marks[a][labels] - self._marks[a][self.labels[a]]
         shift(self._codes[a], self.keys, by_key, self.total, losses - self.losses[a])
         self.labels[a], self.losses[a], self.levels[a] = labels, losses, level
+
+    def put_parts(self, place: Place, attributes: Sequence[int]) -> None:
+        """Change the partitions of some attributes to those of another place."""
+        for a in attributes:
+            self.put(a, place.labels[a], place.losses[a], place.levels[a])
+        self._evaluate()
 
     def put_state(self, a: int, state: Any) -> None:
         """Change the partition of an attribute to a state of its space."""

@@ -2,16 +2,18 @@
 
 A walk settles (`walker`) from the coarsest recoding, from the finest and from those that are given. From the best of
 these it goes on: one attribute is changed, or two; the others adapt to that; then all settle, at a price near the one
-before. What is no worse is gone on from, now and then what is a little worse; a walk that is stuck goes back to the
-best. Two walks go side by side, in two threads, and are compared after some kicks: that does not depend on threads.
+before. What is no worse is gone on from, now and then what is a little worse; a walk that is stuck goes on from
+elsewhere: from where two good places are mixed, or where half of the best is changed. Two walks go side by side, in
+two threads, and are compared after some kicks: that does not depend on threads.
 (Lourenço, Martin and Stützle, "Iterated local search", in Handbook of Metaheuristics, 2003.)
 
 What walks find is judged exactly before it is an answer. Where that refuses it, by t-closeness among what is left,
 walks go on with a stricter t.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -22,7 +24,7 @@ from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answer, Answers, Later, Node, nothing_later
 from ringfence.search.recode.kicks import kicked
 from ringfence.search.recode.question import Question
-from ringfence.search.recode.walker import SAME, Spot, Walker, state_of
+from ringfence.search.recode.walker import SAME, Place, Spot, Walker, state_of
 from ringfence.search.recode.watching import tightened
 
 SEEDS = (2008, 2010)
@@ -50,8 +52,11 @@ WITHOUT_KICK, BOTH = 0.12, 0.3
 WORSE, SELDOM = 0.02, 0.1
 """So much worse may a place be that is gone on from, and how often."""
 
-STUCK = 60
-"""After so many kicks without gain, a walk goes back to the best, or from there to where half of it is changed."""
+STUCK, CROSSED = 20, 0.5
+"""After so many kicks without gain, a walk goes on from elsewhere; so often from where two good places are mixed."""
+
+REMEMBERED = 12
+"""How many good places are remembered."""
 
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
@@ -70,16 +75,14 @@ Each = Callable[..., Iterable[Any]]
 
 @dataclass
 class _Way:
-    """A walker, where it goes on from, and the price there; `first` is the price it settled at first.
-
-    If it `roams`, it goes on from somewhere else when it is stuck, and not from the best.
-    """
+    """A walker, where it goes on from, and the price there; `first` is the price it settled at first, and `known` are
+    good places where it was stuck."""
 
     walker: Walker
     spot: Spot
     price: float
     first: float
-    roams: bool
+    known: list[Place]
     idle: int = 0
 
 
@@ -98,9 +101,9 @@ class Simpler:
         self._walks, self._fitted = walks, fitted
 
     @property
-    def steps(self) -> int:
-        """How many steps they have taken."""
-        return self._walks.steps
+    def effort(self) -> float:
+        """What they have taken so far."""
+        return self._walks.effort
 
     def share(self, best: Answer | None) -> float:
         """Return what they are worth beside the best of the others, which is worth 1: less, the worse they are."""
@@ -130,6 +133,7 @@ class Walks(Answers):
         self._later: Later = nothing_later
         self._simpler: list[Simpler] = []
         self._waiting: list[Sequence[Any]] = []
+        self._seconds = 0.0
         self._at_once = max(1, min(AT_ONCE, IMPROVED // len(self.spaces)))
         self._weights = [space.quasi.occurring**0.5 for space in self.spaces]
 
@@ -154,7 +158,7 @@ class Walks(Answers):
         if not self.spreads:
             second = _Start(list(starts[0]), FROM_COARSEST)
         self._waiting = [finest, *(() if self.spreads else [coarsest])] if starts else []
-        with ThreadPoolExecutor(len(SEEDS)) as threads:
+        with self._timed(), ThreadPoolExecutor(len(SEEDS)) as threads:
             self._settled = self._from_each([first, second], threads.map)
             self._set_out()
             if not self.proven:
@@ -171,8 +175,7 @@ class Walks(Answers):
             return
         with ThreadPoolExecutor(len(SEEDS)) as threads:
             more = later(self.watch.time_limit is None)  # or else what is found would depend on when they are there
-            self._later = nothing_later if more else later
-            self._take_in([*self._waiting, *more], threads.map)
+            self._later, self._waiting = nothing_later if more else later, [*self._waiting, *more]
             self.idle, most = 0, min(4 ** max(0, len(self.spaces) - 2), PATIENCE)
             while self.idle < most and not (self.proven or self.watch.expired()):
                 self.kick(threads.map)
@@ -185,7 +188,8 @@ class Walks(Answers):
     def _set_out(self) -> None:
         """Let both walks go on from the best place so far."""
         spot, price = min(self._settled, key=lambda end: self._rank(end[0]))
-        self._ways = [_Way(walker, spot, price, price, roams=number > 0) for number, walker in enumerate(self._walkers)]
+        ends = [end.place for end, _ in self._settled]
+        self._ways = [_Way(walker, spot, price, price, list(ends)) for walker in self._walkers]
 
     def _from_starts(self, starts: Sequence[Sequence[Any]], each: Each) -> list[tuple[Spot, float]]:
         """Judge some starts, and settle from them."""
@@ -223,17 +227,20 @@ class Walks(Answers):
         assert self.best is not None, "there is one to go to"
         return [space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)]
 
-    def _rank(self, spot: Spot) -> tuple[bool, float]:
+    def _rank(self, spot: Spot | Place) -> tuple[bool, float]:
         """Return what tells better places from worse ones."""
         return spot.gone > self.terms.limit, spot.loss
 
     @property
-    def steps(self) -> int:
-        """How many steps both walks have taken."""
+    def effort(self) -> float:
+        """What both walks have taken so far: seconds, since a step may take a hundred times as long as one over simpler
+        spaces; without a time limit steps, or else what is found would depend on the machine."""
+        if self.watch.time_limit is not None:
+            return self._seconds
         return sum(walker.steps for walker in self._walkers)
 
     def beside(self, simpler: "list[Simpler]") -> None:
-        """Let walks over simpler spaces go on, too: at most half of all steps are theirs, by what each is worth."""
+        """Let walks over simpler spaces go on, too: at most half of the effort is theirs, by what each is worth."""
         self._simpler = simpler
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
@@ -251,6 +258,10 @@ class Walks(Answers):
                 self.consider(found)
                 self._waiting = [found]
             return
+        with self._timed():
+            self._kick_own(each)
+
+    def _kick_own(self, each: Each) -> None:
         more = self._later(False)
         if more:
             self._later = nothing_later
@@ -261,18 +272,25 @@ class Walks(Answers):
         gained = self._judge_found()
         self.idle = 0 if gained else self.idle + self._at_once * len(self._ways)
 
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count the seconds of what is done meanwhile."""
+        begun = self.watch.seconds
+        yield
+        self._seconds += self.watch.seconds - begun
+
     def _whose_turn(self) -> Simpler | None:
-        """Return the walks over simpler spaces that have taken the fewest steps for what they are worth; None if these
-        walks have."""
+        """Return the walks over simpler spaces that have taken the least for what they are worth; None if these walks
+        have."""
         shares = [simpler.share(self.best) for simpler in self._simpler]
         self._simpler = [simpler for simpler, share in zip(self._simpler, shares, strict=True) if share > 0]
         whole = max(1.0, sum(shares))
         turns = [
-            (simpler.steps * whole / share, number)
+            (simpler.effort * whole / share, number)
             for number, (simpler, share) in enumerate(zip(self._simpler, filter(None, shares), strict=True))
         ]
         taken, number = min(turns, default=(inf, 0))
-        return self._simpler[number] if taken < self.steps else None
+        return self._simpler[number] if taken < self.effort else None
 
     def _take_in(self, starts: Sequence[Sequence[Any]], each: Each) -> None:
         """Settle from some starts, and let one of the walks go on from there if that is better."""
@@ -332,12 +350,32 @@ class Walks(Answers):
         else:
             way.idle += 1
         if way.idle > STUCK and self.best is not None:
+            self._elsewhere(way)
+
+    def _elsewhere(self, way: _Way) -> None:
+        """Let a walk that is stuck go on from elsewhere: from two good places, each of which gives some attributes, or
+        from the best with half of its attributes changed.
+
+        Good recodings differ in what they tell at all: an attribute that one of them tells in full is hidden in
+        another. No kick of one attribute leads from one to the other; each half of two, settled, may.
+        """
+        walker, draw = way.walker, way.walker.draw
+        attributes, known = walker.attributes, way.known
+        if all(abs(place.loss - way.spot.loss) > SAME * walker.rows for place in known):
+            known.append(way.spot.place)
+        known.sort(key=self._rank)
+        del known[REMEMBERED:]
+        order = draw.sample(attributes, len(attributes))
+        if len(known) > 1 and draw.random() < CROSSED:
+            one, other = draw.sample(known, 2)
+            walker.put_parts(one, attributes)
+            walker.put_parts(other, [a for a in attributes if draw.random() < 0.5])
+        else:
             walker.go_to(self._best_states())
-            if way.roams:
-                for a in draw.sample(attributes, (len(attributes) + 1) // 2):
-                    walker.put_state(a, kicked(self.spaces[a], walker.state(a), draw))
-                walker.settle(way.first, draw.sample(attributes, len(attributes)))
-            way.spot, way.idle = walker.spot(), 0
+            for a in order[: (len(order) + 1) // 2]:
+                walker.put_state(a, kicked(self.spaces[a], walker.state(a), draw))
+        walker.settle(way.first, order)
+        way.spot, way.idle = walker.spot(), 0
 
     def refine(self) -> None:
         """Split what can be split at no cost, if there is time: of equals, walks took what merges less anyway."""
