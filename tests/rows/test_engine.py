@@ -25,7 +25,7 @@ import pytest
 import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows.duckdb import DuckDB
-from ringfence.rows.engine import LOW
+from ringfence.rows.sources import LOW
 from ringfence.rows.steps import numbered
 from ringfence.spec.tables import Data
 

@@ -25,12 +25,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import RingfenceError
-from ringfence.rows.sources import KEY, LABEL, PLACE, ROWS, SHARE, WHICH, like
-from ringfence.rows.steps import with_columns
+from ringfence.rows.in_memory import compares_alike
+from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, PLACE, ROWS, SHARE, WHICH, like
+from ringfence.rows.steps import Step, with_columns
 from ringfence.spec.tables import Data
 
-HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
-"""Columns of tallies: the sums of the two halves of digests."""
 CELLS = 4096
 """In how many parts digests are looked at for an estimate."""
 REMEMBERED = 1_000_000
@@ -162,6 +161,15 @@ class Engine(ABC):
         """Return rows with a column that numbers them from 0 on, sorted by `order`."""
         return rows.mutate(ibis.row_number().over(order_by=order).name(name))
 
+    def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:  # noqa: ARG002
+        """Return some columns of rows if these are just those of a table in memory, to be looked at there."""
+        return None
+
+    def at_once(self, rows: ibis.Table, steps: Sequence[Step], columns: Sequence[str]) -> ibis.Table | None:  # noqa: ARG002
+        """Carry steps out on rows that lie in memory, and return some columns in random order; None if that is not for
+        these steps or these rows, which go by expressions."""
+        return None
+
     def at_hand(self, rows: ibis.Table) -> ibis.Table:
         """Return rows that are to be read several times, in a form in which that is quick."""
         return rows
@@ -254,6 +262,12 @@ class Engine(ABC):
         found = self.fetch(placed.filter(placed[KEY]).aggregate(placed[PLACE].min().name(PLACE)))[PLACE][0].as_py()
         return None if found is None else int(found) + 1
 
+    def tallies(self, tables: Sequence[tuple[ibis.Table, Sequence[str]]], digested: Sequence[str]) -> list[pa.Table]:
+        """Return the `tally` of each table by columns of its own, with the same digests in all: their sums can be
+        compared, and nobody knows the key."""
+        key = token_hex(16)
+        return [self.tally(rows, columns, digested, key) for rows, columns in tables]
+
     def tally(self, rows: ibis.Table, columns: Sequence[str], digested: Sequence[str], key: str) -> pa.Table:
         """Count combinations of `columns`, and add up for each the digests of the cells that its rows have elsewhere.
 
@@ -304,12 +318,6 @@ def _summed(counted: pa.Table, columns: Sequence[str]) -> pa.Table | None:
     if not columns or not all(compares_alike(counted.schema.field(name).type) for name in columns):
         return None
     return counted.group_by([*columns], use_threads=False).aggregate([(ROWS, "sum")]).rename_columns([*columns, ROWS])
-
-
-def compares_alike(kind: pa.DataType) -> bool:
-    """Whether Arrow and engines take the same cells of a type for the same."""
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
 
 
 def plain_schema(rows: ibis.Table) -> pa.Schema:

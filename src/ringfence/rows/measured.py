@@ -7,6 +7,9 @@ cell is one as numbers are written. A single 01234 says that these are codes.
 from collections.abc import Iterable
 
 import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
@@ -40,9 +43,13 @@ def clock_columns(rows: ibis.Table) -> list[str]:
 
 def number_columns(engine: Engine, rows: ibis.Table, columns: list[str]) -> list[str]:
     """Return which of some columns hold numbers, and nothing else but gaps."""
+    there = [name for name in columns if name in rows.columns]
+    held = engine.in_memory(rows, there)
+    if held is not None:
+        return [name for name in there if _are_numbers(held[name])]
     asked = {}
-    for name in columns:
-        fits = _is_number(rows[name]) if name in rows.columns else None
+    for name in there:
+        fits = _is_number(rows[name])
         if fits is not None:
             asked[name] = fits
     if not asked:
@@ -62,3 +69,16 @@ def _is_number(cell: ibis.Value) -> ibis.Value | None:
         return None
     size = cell.cast("float64").abs()
     return (size == 0) | size.between(LEAST, MOST)
+
+
+def _are_numbers(cells: pa.ChunkedArray) -> bool:
+    """Whether cells are numbers, as `_is_number` has it, and nothing else but gaps."""
+    values = pc.drop_null(cells.unique())
+    if len(values) == 0:
+        return False
+    if pa.types.is_string(values.type):
+        return bool(pc.all(pc.match_substring_regex(values, PLAIN)).as_py())
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        return False
+    sizes = np.abs(values.to_numpy().astype(np.float64))
+    return bool(((sizes == 0) | ((sizes >= LEAST) & (sizes <= MOST))).all())

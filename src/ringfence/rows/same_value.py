@@ -144,7 +144,7 @@ def _whole_days(array: pa.Array, _: pa.Array) -> pa.Array:
 
 def _words(array: pa.Array, words: pa.Array) -> pa.Array:
     """Return text without what stands for a missing value."""
-    gaps = pc.is_in(array.cast(pa.large_string()), words.cast(pa.large_string()))
+    gaps = pc.is_in(array, words.cast(array.type))
     return pc.if_else(gaps, pa.scalar(None, array.type), array) if pc.any(gaps).as_py() else array
 
 

@@ -35,6 +35,8 @@ ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
     )
 )
 """Names of columns that the engine adds to those of the data, with a mark that no data has."""
+HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
+"""Columns of tallies: the sums of the two halves of digests."""
 
 BUCKET, COUNT = "bucket", "count"
 """Columns of the two tables that Anatomy publishes."""
@@ -122,12 +124,9 @@ def assemble(
     same name, or come last. All others are given back in the caller's types, but for those that were `cast` on request;
     what types list besides values (the categories of a column) is what occurs in the rows that are returned.
     """
-    rows = table.select(list(columns)).take(pa.array(positions))
-    for name in changed.column_names:
-        if name in columns:
-            rows = rows.set_column(rows.column_names.index(name), name, changed[name])
-        else:
-            rows = rows.append_column(name, changed[name])
+    own = table.select([name for name in columns if name not in changed.column_names]).take(pa.array(positions))
+    names = dict.fromkeys([*columns, *changed.column_names])
+    rows = pa.table({name: (changed if name in changed.column_names else own)[name] for name in names})
     kept = [name for name in columns if name not in changed.column_names and name not in cast]
     match kind_of(source):
         case "pandas":

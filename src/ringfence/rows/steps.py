@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from secrets import token_hex
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ringfence.arrays import Longs
+from ringfence.arrays import Bools, Longs, distinct_rows
 from ringfence.rows.sources import FAILING, LABEL, OWN, PLACE, RAW, SHARE, TURN
 
 MASK = "*"
@@ -50,12 +51,33 @@ class Hands(Protocol):
     def as_text(self, column: ibis.Value) -> ibis.Value:
         """Return cells as text files have them."""
 
+    def at_once(self, rows: ibis.Table, steps: "Sequence[Step]", columns: Sequence[str]) -> ibis.Table | None:
+        """Carry steps out on rows that lie in memory, and return some columns in random order, if that can be."""
+
 
 class Step(Protocol):
     """Something that is done to rows."""
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
         """Return what becomes of the rows."""
+
+
+@runtime_checkable
+class Recoding(Step, Protocol):
+    """Something that can be done to a table in memory as well."""
+
+    def recode(self, table: pa.Table) -> pa.Table | None:
+        """Return what becomes of the rows; None where that needs an engine."""
+
+
+def recoded(table: pa.Table, steps: Sequence[Step]) -> pa.Table | None:
+    """Return what becomes of a table in memory by some steps; None where one of them needs an engine."""
+    for step in steps:
+        done = step.recode(table) if isinstance(step, Recoding) else None
+        if done is None:
+            return None
+        table = done
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +90,13 @@ class CarryOut:
 
     def rows(self, engine: Hands, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
         """Return some columns of what becomes of the rows, and those that are added, in random order."""
+        names = [*columns, *self.added]
+        done = engine.at_once(rows, self.steps, names)
+        if done is not None:
+            return done
         for step in self.steps:
             rows = step.carry_out(engine, rows)
-        return engine.shuffled(rows.select(*columns, *self.added))
+        return engine.shuffled(rows.select(*names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +109,11 @@ class Complete:
         for name in self.columns:
             rows = rows.filter(rows[name].notnull())
         return rows
+
+    def recode(self, table: pa.Table) -> pa.Table:
+        for name in self.columns:
+            table = table.filter(pc.is_valid(table[name])) if table[name].null_count else table
+        return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +149,9 @@ class Hide:
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
         return with_columns(rows, {self.column: ibis.literal(self.label, "string")})
 
+    def recode(self, table: pa.Table) -> pa.Table:
+        return _with(table, self.column, pa.repeat(pa.scalar(self.label, pa.string()), table.num_rows))
+
 
 @dataclass(frozen=True, eq=False)
 class Relabel:
@@ -131,6 +165,12 @@ class Relabel:
         lookup = engine.hold_labels(pa.table({RAW: self.raw, LABEL: self.published}))
         joined = rows.left_join(lookup, [engine.same(rows[self.column], lookup[RAW], bool(self.raw.null_count))])
         return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
+
+    def recode(self, table: pa.Table) -> pa.Table | None:
+        given = table[self.column].combine_chunks()
+        if given.type != self.raw.type:
+            return None
+        return _with(table, self.column, self.published.take(pc.index_in(given, self.raw)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +281,13 @@ class Drop:
         mask = {name: ibis.ifelse(fails, MASK, engine.as_text(joined[name])) for name in names}
         return with_columns(joined, mask).select(*rows.columns)
 
+    def recode(self, table: pa.Table) -> pa.Table | None:
+        if self.classes.num_rows == 0:
+            return table
+        if self.masked or any(table[name].type != self.classes[name].type for name in self.classes.column_names):
+            return None
+        return table.filter(pa.array(~_among(table, self.classes)))
+
 
 @dataclass(frozen=True, eq=False)
 class Pseudonym:
@@ -264,3 +311,22 @@ def numbered(engine: Hands, rows: ibis.Table, name: str) -> ibis.Table:
 def with_columns(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Table:
     """Return rows with some columns added or replaced, whatever they are called."""
     return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
+
+
+def _with(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, column)
+
+
+def _among(table: pa.Table, classes: pa.Table) -> Bools:
+    """Return which rows have the labels of one of some classes, missing ones being the same."""
+    codes, sizes = [], []
+    for name in classes.column_names:
+        labels = classes[name].combine_chunks().unique()
+        both = pa.chunked_array([*classes[name].chunks, *table[name].chunks], labels.type)
+        codes.append(pc.fill_null(pc.index_in(both, labels), len(labels)).to_numpy().astype(np.int64))
+        sizes.append(len(labels) + 1)
+    distinct, which = distinct_rows(np.stack(codes, axis=1), sizes)
+    fails = np.zeros(len(distinct), np.bool_)
+    fails[which[: classes.num_rows]] = True
+    those: Bools = fails[which[classes.num_rows :]]
+    return those

@@ -7,6 +7,7 @@ there is no telling all of them; beside the original, there is.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,14 @@ def stated_tree(name: str, spec: Spec, *, missing: bool = False) -> Tree | None:
         paths = [tuple(map(spelled_number, path)) for path in paths]
     if attribute.dates:
         paths = [(written_moment(path[0], attribute.formats) or path[0], *path[1:]) for path in paths]
-    return Tree.of(paths, _boundary(attribute), missing=missing, where=where)
+    boundary = _boundary(attribute)
+    return _written_out(tuple(paths), tuple(boundary) if isinstance(boundary, Sequence) else boundary, missing, where)
+
+
+@lru_cache(maxsize=200)
+def _written_out(paths: tuple[Path, ...], boundary: tuple[str, ...] | int | None, missing: bool, where: str) -> Tree:
+    """Return the tree of some paths: an audit asks for the same one several times."""
+    return Tree.of(paths, boundary, missing=missing, where=where)
 
 
 def tree_over(

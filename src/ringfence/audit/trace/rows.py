@@ -31,8 +31,8 @@ from ringfence.audit.trace.basket_tracing import trace_pairs
 from ringfence.audit.trace.linkage import cover
 from ringfence.audit.verdict import Finding, some
 from ringfence.rows.basket_rows import CountedBaskets, as_baskets
-from ringfence.rows.engine import HIGH, LOW, Engine
-from ringfence.rows.sources import BUCKET, COUNT, ROWS, WHICH, WHOSE
+from ringfence.rows.engine import Engine
+from ringfence.rows.sources import BUCKET, COUNT, HIGH, LOW, ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
 from ringfence.spec.tables import Attribute, DateHierarchy
 
@@ -81,8 +81,7 @@ def prove_rows(
 
 def same_rows(engine: Engine, written: ibis.Table, rows: ibis.Table) -> Iterator[Finding]:
     """Find out whether a file has the rows that were to be written, however often each is there."""
-    key = token_hex(16)
-    ours, theirs = (_sums(engine.tally(table, [], rows.columns, key)) for table in (written, rows))
+    ours, theirs = map(_sums, engine.tallies([(written, []), (rows, [])], rows.columns))
     if any((one != other).any() for one, other in zip(ours, theirs, strict=True)):
         message = f"the file has {some(int(ours[0].sum()), 'row')} that are not those that were to be written"
         yield Finding("original", message, int(ours[0].sum()), {})
@@ -101,10 +100,9 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     """Return what is wrong, and how many rows of the original are not there."""
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(rows, original, quasi, spec)
-    key = token_hex(16)
     judged = [name for name in needed(spec) if name in digested]  # so that the release is counted by this scan, too
-    ours = engine.tally(rows, [*quasi, *spelled, *judged], digested, key)
-    theirs = engine.tally(original, [*quasi, *spelled], digested, key)
+    told = [*quasi, *spelled]
+    ours, theirs = engine.tallies([(rows, [*told, *judged]), (original, told)], digested)
     published = [read_labels(ours[name], name, spec) for name in quasi]
     expected = [_recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
     others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
