@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
 from ringfence.draft.spellings import read_days, recognize
-from ringfence.errors import EngineError
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec.tables import CLOCK, CodeSystem
@@ -150,18 +149,11 @@ class Pair:
 @contextmanager
 def held(engine: Engine, rows: ibis.Table) -> Iterator[ibis.Table]:
     """Yield the rows in a table of the engine's own: they are counted many times, and a text file is slow to read."""
-    import duckdb
-
-    try:
-        kept = rows.cache()
-    except duckdb.Error as error:
-        # Read the rows in a way that lays the blame where it belongs; if that goes well, there was no room for them.
-        engine.fetch(rows.aggregate(**{f"c{at}": rows[name].count() for at, name in enumerate(rows.columns)}))
-        raise EngineError(f"the engine cannot hold the rows: {str(error).splitlines()[0]}") from error
+    kept = engine.keep(rows)
     try:
         yield kept
     finally:
-        kept.release()
+        engine.let_go(kept)
 
 
 def look_at(engine: Engine, rows: ibis.Table) -> list[Profile]:

@@ -263,6 +263,10 @@ class DuckDB(Engine):
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         return self._ibis.table(name)
 
+    def let_go(self, kept: ibis.Table) -> None:
+        """Let go of rows that were kept."""
+        self._duckdb.execute(f"DROP TABLE {quoted(kept.get_name())}")
+
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
         held = self.in_memory(rows, rows.columns)

@@ -161,6 +161,10 @@ class Engine(ABC):
         """Return rows with a column that numbers them from 0 on, sorted by `order`."""
         return rows.mutate(ibis.row_number().over(order_by=order).name(name))
 
+    def let_go(self, kept: ibis.Table) -> None:
+        """Let go of rows that were kept, where that frees memory before the engine ends."""
+        del kept
+
     def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:  # noqa: ARG002
         """Return some columns of rows if these are just those of a table in memory, to be looked at there."""
         return None
