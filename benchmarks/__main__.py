@@ -11,7 +11,20 @@ import sys
 from benchmarks.data import data_folder
 
 NAMES = [
-    *("lattice", "frontier", "optimal", "answers", "cluster", "local", "ring", "itemsets", "people", "job", "audit"),
+    *(
+        "lattice",
+        "frontier",
+        "optimal",
+        "answers",
+        "cluster",
+        "local",
+        "gap",
+        "ring",
+        "itemsets",
+        "people",
+        "job",
+        "audit",
+    ),
     *("drafts", "engines", "shards", "spark", "refinement", "use", "studio", "first"),
 ]
 PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given
@@ -171,6 +172,20 @@ def test_it_proves_more_than_rows_by_themselves() -> None:
     found = found_for(case, 4, "set", "glm")
     assert found is not None
     assert found.bound > 1.2 * row_bound(census, 4, "set", "glm", Watch())
+
+
+@pytest.mark.parametrize("name", ["local", "hilbert", "mondrian"])
+def test_a_release_that_loses_nothing_has_a_certificate_too(tmp_path: Path, name: str) -> None:
+    table = pa.table({"age": [20, 20, 30, 30, 30]})
+    age = {"role": "quasi", "order": "numeric"}
+    spec = Spec(attributes={"age": age}, privacy={"k": 2}, method={"name": name, "bound": "dual"})
+    release = rf.anonymize(table, spec)
+    assert release.search is not None
+    assert (release.search.optimal, release.search.cost, release.search.bound) == (True, 0, 0)
+    release.save(tmp_path / "out")
+    told = rf.check_bound(tmp_path / "out" / "private" / "certificate.json", spec, table)
+    assert told.ok
+    assert told.bound == 0
 
 
 def test_what_holds_for_fewer_rows_holds_for_more(monkeypatch: pytest.MonkeyPatch) -> None:

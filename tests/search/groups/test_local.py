@@ -1,6 +1,7 @@
 """Hilbert, Mondrian and local recoding against plain Python: losses, orders, cuts, and what their groups must have."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, product
 from typing import Any
 
@@ -21,6 +22,7 @@ from ringfence.judging.models import promise
 from ringfence.kernels.groups.cutting import NEVER, last_starts
 from ringfence.kernels.groups.hilbert_curve import transpose_to_curve
 from ringfence.kernels.groups.spans import Geometry, distance, new_span, total_loss
+from ringfence.samples import people, people_spec
 from ringfence.search.groups import local as searches
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept, space_of
@@ -200,8 +202,17 @@ def row_loss(space: Geometry, tuples: Any) -> float:
     return float(total_loss(space, tuples, np.array([0, len(tuples)]))) / len(tuples)
 
 
-@given(case=cases(sensitive=1), k=small, least=small, seed=st.integers(0, 3), representation=shown_as)
-def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, representation: Representation) -> None:
+@given(
+    case=cases(sensitive=1),
+    k=small,
+    least=small,
+    seed=st.integers(0, 3),
+    representation=shown_as,
+    parted=st.booleans(),
+)
+def test_annealing_keeps_its_books(
+    case: Case, k: int, least: int, seed: int, representation: Representation, parted: bool
+) -> None:
     line = lined_up(case, k, least)
     if line is None:
         return
@@ -210,7 +221,9 @@ def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, re
     homes = line.cut(space, 0.0)
     annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
     before = annealer.cost
-    best = annealer.run(64 * 60, 0.5, Watch())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searches, "LEAST_ROWS", 1 if parted else 10**9)
+        best = annealer.run(64 * 60, 0.5, Watch())
     check(census, line.groups(best), k, least)
     places = annealer.places
     for row, (home, slot) in enumerate(zip(places.homes, places.slots, strict=True)):
@@ -226,6 +239,21 @@ def test_annealing_keeps_its_books(case: Case, k: int, least: int, seed: int, re
             assert places.without[places.members[g, slot]] == pytest.approx(expected, abs=1e-9)
     if len(places.homes):
         assert annealer.best_cost <= before
+
+
+def test_groups_do_not_depend_on_who_is_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("age", "sex", "country", "education", "postcode")
+    spec = Spec(attributes={name: people_spec().attributes[name] for name in names})
+    census = Case(people(6_000).select([*names]), spec).census
+    assert len(census.weights) > searches.LEAST_ROWS * (searches.PARTS - 1)
+    side_by_side = local(census, GroupsAsked(5))[0]
+    monkeypatch.setattr(searches, "ThreadPoolExecutor", lambda _: ThreadPoolExecutor(1))
+    in_turn = local(census, GroupsAsked(5))[0]
+    monkeypatch.setattr(searches, "LEAST_ROWS", 10**9)
+    whole = local(census, GroupsAsked(5))[0]
+    assert np.array_equal(side_by_side.group, in_turn.group)
+    assert np.array_equal(side_by_side.tuples, in_turn.tuples)
+    assert not np.array_equal(side_by_side.group, whole.group)  # they did divide the rows
 
 
 @given(case=cases(sensitive=1), k=small, least=small, representation=shown_as, data=st.data())

@@ -77,7 +77,7 @@ def test_rows_pay_the_mean_price_of_the_values_under_their_label(
         paid += [price[covered].mean() for covered in covers[a]]
     for _ in range(rounds):
         space = annealer.with_prices(prices.risen(annealer.places))
-    refresh_all(space, annealer.people, annealer.places, annealer._room)
+    refresh_all(space, annealer.people, annealer.places, annealer._rooms[0])
     number = {home: group for group, home in enumerate(dict.fromkeys(sorted(homes.tolist())))}
     for row, home in enumerate(annealer.places.homes.tolist()):
         group = number[int(homes[annealer._rows[row]])]
@@ -110,7 +110,7 @@ def test_the_books_are_kept_under_prices() -> None:
         places = annealer.places
         kept, without = places.losses.copy(), places.without.copy()
         space = annealer.with_prices(prices.paid)
-        refresh_all(space, annealer.people, places, annealer._room)
+        refresh_all(space, annealer.people, places, annealer._rooms[0])
         live = places.sizes > 0
         assert kept[live] == pytest.approx(places.losses[live], abs=1e-12)
         assert without == pytest.approx(places.without, abs=1e-12)

@@ -58,6 +58,10 @@ class Places(NamedTuple):
     Group g has the first `sizes[g]` of `members[g]`, which has room for one more than a group may have. It spans
     `low[g]`, `high[g]` and `covered[g]`, and a row of it loses `losses[g]`. Groups without rows are `spare`, the first
     `free[0]` of them.
+
+    Several may change groups at the same time, each those that are theirs: `owners[g]` is `mine`. A row stays with its
+    owner meanwhile, and nobody looks at another's groups but to see whose they are: so what comes out does not depend
+    on who is faster.
     """
 
     homes: Ints
@@ -71,6 +75,8 @@ class Places(NamedTuple):
     losses: Floats
     spare: Ints
     free: Longs
+    owners: Ints
+    mine: int
 
 
 class MoveScratch(NamedTuple):
@@ -265,7 +271,7 @@ def _dissolve(
             if first == stop:
                 continue
             home = np.int64(places.homes[first + _draw(room.state, stop - first)])
-            if home in (np.int64(g), to) or places.sizes[home] == capacity:
+            if home in (np.int64(g), to) or places.owners[home] != places.mine or places.sizes[home] == capacity:
                 continue
             size, loss = places.sizes[home], _joined(space, places, home, t)
             more = _cost(asked, size + 1, loss) - _cost(asked, size, places.losses[home])
@@ -299,7 +305,7 @@ def _spawn(
     near = people.near[people.tuples[row]]
     while at != NOBODY:
         home = places.homes[at]
-        size = places.sizes[home]
+        size = places.sizes[home] if places.owners[home] == places.mine else 0
         if home != g and size > asked.k and _varied(people, places, asked, home, at, NOBODY, room):
             change += _cost(asked, size - 1, places.without[at]) - _cost(asked, size, places.losses[home])
             room.moved[moved], room.other[moved] = at, home
@@ -388,27 +394,30 @@ def anneal(
     hot: float,
     cold: float,
     room: MoveScratch,
+    first: int,
+    count: int,
 ) -> None:
     """Try so many changes, the heat falling evenly (by factors) from `hot` to `cold`.
 
-    Each row is as likely as any other, since windows begin anywhere and go on from the last row to the first. A row of
+    Windows begin at any of `count` rows from the `first` on, and all go on from the last row to the first. A row of
     a group that loses something, and a row near it in another group, the nearer of two drawn, say which two groups are
     changed: one of the two joins the other, or the nearer takes the place of a third, of two drawn the one without
     which the group loses less.
     """
     tuples, starts, near, state = people.tuples, people.starts, people.near, room.state
     homes, members, sizes, without = places.homes, places.members, places.sizes, places.without
+    owners, mine = places.owners, places.mine
     capacity, heat, begin, window = members.shape[1] - 1, hot, np.int64(0), min(WINDOW, len(tuples))
     factor = (cold / hot) ** (STAY / max(STAY, steps)) if hot > 0 else 1.0
     for step in range(steps):
         if step % STAY == 0:
             heat *= factor if step > 0 else 1.0
-            begin = _draw(state, len(tuples))
+            begin = (first + _draw(state, count)) % len(tuples)
         row = begin + _draw(state, window)
         if row >= len(tuples):
             row -= len(tuples)
         a = homes[row]
-        if _settled(people, places, asked, a):
+        if owners[a] != mine or _settled(people, places, asked, a):
             continue
         kind = _draw(state, 2 * RARE)
         if kind == 0:
@@ -420,7 +429,7 @@ def anneal(
             continue
         other = starts[t] + _draw(state, starts[t + 1] - starts[t])
         b = homes[other]
-        if starts[t] == starts[t + 1] or b == a:
+        if starts[t] == starts[t + 1] or b == a or owners[b] != mine:
             continue
         if sizes[a] > asked.k and sizes[b] < capacity and (kind & 1 or sizes[b] == asked.k):
             row, other, a, b = other, row, b, a

@@ -14,6 +14,7 @@ import numpy as np
 
 from ringfence.arrays import Ints, Longs
 from ringfence.compiling import njit
+from ringfence.kernels.groups.nearby import Sorted, Surroundings, look_around
 from ringfence.kernels.groups.rounded import GrowingBoxes, Rounded, added, begin_box, grow_box, new_boxes
 from ringfence.kernels.groups.sorting import sort_with
 from ringfence.kernels.groups.spans import BARE, LEAN
@@ -265,19 +266,12 @@ class Near(NamedTuple):
 
 
 @njit(**BARE)
-def _look_around(
-    space: Rounded, blocks: Ints, boxes: GrowingBoxes, seed: int, price: int, lists: Near, room: Search
+def _keep_near(
+    space: Rounded, tuples: Sorted, seed: int, price: int, lists: Near, around: Surroundings, room: Search
 ) -> int:
     """Set `room.near[0]` to the tuples nearer to a seed than its price, and keep the nearest of them and some more."""
-    near, far, some, block = room.near[1], room.losses[1], 0, blocks[seed]
-    begin_box(space, boxes, 0, seed)
-    radius = price + price // 2
-    for t in range(len(blocks)):
-        if blocks[t] == block and t != seed:
-            apart = added(space, boxes, 0, t, radius)
-            if apart < radius:
-                near[some], far[some] = t, apart
-                some += 1
+    near, far, radius = room.near[1], room.losses[1], price + price // 2
+    some, _ = look_around(space, tuples, seed, radius, around, near, far)
     sort_with(far, near, some)
     kept = min(some, lists.near.shape[1])
     for i in range(kept):
@@ -292,8 +286,8 @@ def _look_around(
 
 @njit(cache=True, nogil=True)
 def repair(
-    space: Rounded, blocks: Ints, weights: Longs, k: int, order: Longs, rank: Longs, begin: int, end: int,
-    prices: Longs, limit: int, lists: Near, room: Search, found: Ints,
+    space: Rounded, tuples: Sorted, weights: Longs, k: int, order: Longs, rank: Longs, begin: int, end: int,
+    prices: Longs, limit: int, lists: Near, around: Surroundings, room: Search, found: Ints,
 ) -> int:  # fmt: skip
     """Lower the prices of tuples `order[begin:end]`, of rising price, all before them being kept already.
 
@@ -307,7 +301,7 @@ def repair(
         if price <= 0:
             continue
         if price > lists.radius[seed]:
-            every = _look_around(space, blocks, room.boxes, seed, price, lists, room)
+            every = _keep_near(space, tuples, seed, price, lists, around, room)
         else:
             every = 0
             while every < lists.held[seed] and lists.far[seed, every] < price:

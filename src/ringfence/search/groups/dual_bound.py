@@ -18,15 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from ringfence.arrays import Floats, Ints, Longs
+from ringfence.arrays import Bools, Floats, Ints, Longs
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation
 from ringfence.census.groups import Groups
 from ringfence.kernels.groups.master import step_prices
+from ringfence.kernels.groups.nearby import new_surroundings
 from ringfence.kernels.groups.pricing import Near, group_losses, new_search, repair
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept
 from ringfence.search.groups.line import request
+from ringfence.search.groups.sorted_tuples import sort_tuples
 from ringfence.search.groups.whole_losses import SLACK, UNIT, whole_losses
 from ringfence.search.progress import Watch
 
@@ -38,8 +40,9 @@ WIDE, LEAST_WIDE, LOWEST = 0.6, 0.2, -1.5
 """How far prices may go from the best certificate: so far as a share of each, and of their mean; and how low."""
 HALFWAY = 0.5
 """Prices are tried between those of the linear program and the best certificate."""
-TRIED = 2_000
-"""Branches opened for a tuple before bounds are taken."""
+TRIED, MORE, MOST_TRIED = 500, 4, 2_000_000
+"""Branches opened for a tuple before bounds are taken: at first, times so many when a round gains little, and at most.
+What is lost by bounds is little at first, and all that is lost in the end."""
 KEPT = 12_000_000
 """Near tuples that are kept, of all tuples together."""
 ROUNDS, IDLE, WORTH = 60, 5, 1e-3
@@ -100,9 +103,11 @@ class _Pricer:
     def __init__(
         self, census: Census, rows: int, representation: Representation | Sequence[Representation], loss: Kept
     ) -> None:
-        self.rows, self.weights = rows, census.weights
-        self.blocks = request(census, GroupsAsked(rows, (1,) * len(census.sensitive), limit=census.rows)).blocks
-        self.space = whole_losses(census, representation, loss)
+        blocks = request(census, GroupsAsked(rows, (1,) * len(census.sensitive), limit=census.rows)).blocks
+        self._order, self._tuples, self._space = sort_tuples(whole_losses(census, representation, loss), blocks)
+        self._place = np.argsort(self._order).astype(np.int32)
+        self.rows, self._weights, self._blocks = rows, census.weights[self._order], blocks[self._order]
+        self._around, self.tried = new_surroundings(self._tuples), TRIED
         self._slack = SLACK * len(census.quasi) * census.rows
         tuples = len(census.weights)
         kept = max(1, min(tuples, 512, KEPT // tuples))
@@ -112,37 +117,47 @@ class _Pricer:
             np.zeros(tuples, np.int64),
             np.full(tuples, -1, np.int64),
         )
-        self._room = new_search(self.space, rows, tuples)
+        self._room = new_search(self._space, rows, tuples)
 
     def kept(self, prices: Longs, watch: Watch, cost: float, best: float) -> tuple[Longs, Ints] | None:
         """Return prices that hold, no higher than some, and groups that exceeded these; None if there was no time."""
-        held = np.where(self.blocks < 0, UNIT, np.minimum(prices, UNIT))
+        prices = prices[self._order]
+        held = np.where(self._blocks < 0, UNIT, np.minimum(prices, UNIT))
         order = np.argsort(prices, kind="stable")
-        order = order[self.blocks[order] >= 0]
+        order = order[self._blocks[order] >= 0]
         rank = np.full(len(held), len(held))
         rank[order] = np.arange(len(order))
         found, count = np.empty((len(order), self.rows), np.int32), 0
         for begin in range(0, len(order), AT_ONCE):
             end = min(len(order), begin + AT_ONCE)
             count += repair(
-                self.space, self.blocks, self.weights, self.rows, order, rank, begin, end, held, TRIED, self._near,
-                self._room, found[count:],
+                self._space, self._tuples, self._weights, self.rows, order, rank, begin, end, held, self.tried,
+                self._near, self._around, self._room, found[count:],
             )  # fmt: skip
             watch.tick(cost, best, nodes=0)
             if watch.expired():
                 return None
-        return held, np.sort(found[:count], axis=1)
+        return held[self._place], np.sort(self._order[found[:count]].astype(np.int32), axis=1)
 
     def limits(self, groups: Ints) -> Longs:
         """Return what the rows of each group may cost together."""
         limits = np.empty(len(groups), np.int64)
-        group_losses(self.space, groups, limits)
+        group_losses(self._space, self._place[groups], limits)
         return self.rows * limits
+
+    @property
+    def suppressed(self) -> Bools:
+        """Which tuples cannot be published."""
+        return (self._blocks < 0)[self._place]
+
+    def certificate(self, prices: Longs) -> Certificate:
+        """Return what prices prove that hold."""
+        return Certificate(self.rows, prices, self.bound(prices))
 
     def bound(self, prices: Longs) -> float:
         """Return what all rows lose at least on average by prices that hold, rounded down."""
-        total = sum(map(int, prices * self.weights)) - self._slack
-        return max(0.0, nextafter(float(Fraction(total, UNIT * int(self.weights.sum()))), -inf))
+        total = sum(map(int, prices[self._order] * self._weights)) - self._slack
+        return max(0.0, nextafter(float(Fraction(total, UNIT * int(self._weights.sum()))), -inf))
 
 
 def dual_bound(
@@ -187,6 +202,8 @@ def dual_bound(
     pricer = _Pricer(census, rows, representation, loss)
     known = _windows(groups, rows)
     program = _Program(known, pricer.limits(known))
+    if not program.limits.any():  # nothing is lost but by rows that nobody can publish
+        return pricer.certificate(np.where(pricer.suppressed, UNIT, 0))
     prices = _first_prices(program, len(census.weights))
     high = np.where(census.weights >= rows, 0.0, float(UNIT))
     best, idle, tried = None, 0, np.minimum(prices / 2, high)
@@ -198,8 +215,10 @@ def dual_bound(
         bound = pricer.bound(held)
         before = 0.0 if best is None else best.bound
         idle = 0 if bound > before * (1 + WORTH) else idle + 1
+        if idle:
+            pricer.tried = min(MORE * pricer.tried, MOST_TRIED)
         if best is None or bound > before:
-            best = Certificate(rows, held, bound)
+            best = pricer.certificate(held)
         if best.bound >= cost or (watch.time_limit is None and idle > IDLE):
             break
         program.add(exceeded, pricer.limits(exceeded))

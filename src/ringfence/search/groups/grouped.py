@@ -65,10 +65,12 @@ def decided(census: Census, spec: Spec, groups: Groups, result: SearchResult | N
     """Turn groups into a plan, and say what no release of groups can lose less than."""
     decision = bounded(census, spec, groups_decision(census, spec, groups, result), watch)
     search = decision.search
-    if spec.method.bound != "dual" or search is None or search.optimal:
+    if spec.method.bound != "dual" or search is None:
         return decision
     k, kept = least_rows(census, spec), _kept(spec.method.minimized)
     found = dual_bound(census, k, shown_as(census, spec), kept, groups, watch, search.cost)
+    if found is not None and search.optimal:
+        return replace(decision, certificate=found)
     if found is None or found.bound <= search.bound:
         return decision
     search = replace(search, bound=min(found.bound, search.cost), certificate="dual", seconds=watch.seconds)

@@ -5,12 +5,13 @@ gain. Everything up to the cut depends on quasi-identifiers only.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from ringfence.arrays import Ints, Longs
+from ringfence.arrays import Ints, Longs, Words
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation, cover_groups
 from ringfence.census.groups import Groups
@@ -29,18 +30,22 @@ class Effort:
     """How hard to try: so many changes for each row, times the usual size of groups, the first ones at this heat."""
 
     changes: int
-    hot: float = 0.6
+    hot: float = 0.8
 
 
-EFFORTS = {"fast": Effort(0), "good": Effort(2_500), "best": Effort(25_000, hot=1.2)}
+EFFORTS = {"fast": Effort(0), "good": Effort(3_000), "best": Effort(45_000, hot=1.2)}
 
 SLICES = 64
-COLD = 0.05
+COLD = 0.08
 """At first and in the end, changes are accepted now and then that add the shares `hot` and `COLD` of what rows lose on
 average."""
 
 MOST_CUTS, WORTH = 5, 1e-3
 """How often classes are cut anew at most, and which share of the loss has to be gained by one for another."""
+
+PARTS, LEAST_ROWS, STRIDE = 2, 2_000, (5**0.5 - 1) / 2
+"""So many change groups at the same time, fewer of fewer rows: each has a stretch of the line, and all move on by such
+a share of it between slices. It is a part of the search, not of the machine: the same seed gives the same groups."""
 
 HOT_WITH_PRICES = 1.2
 """Prices need to move rows that lie well: the first changes are hotter."""
@@ -207,11 +212,12 @@ class Annealer:
             np.searchsorted(tuples, np.arange(len(near) + 1)).astype(np.int64),
             np.where(near[order] == kernels.NOBODY, kernels.NOBODY, place[near[order]]).astype(np.int32),
         )
-        self._room = self._roomy(capacity, seed)
+        states = np.random.SeedSequence(seed).generate_state(PARTS, np.uint64) | np.uint64(1)
+        self._rooms = [self._roomy(capacity, states[i : i + 1]) for i in range(PARTS)]
         self.places = self._placed(np.unique(homes[self._rows], return_inverse=True)[1].astype(np.int32), capacity)
-        kernels.refresh_all(space, self.people, self.places, self._room)
+        kernels.refresh_all(space, self.people, self.places, self._rooms[0])
 
-    def _roomy(self, capacity: int, seed: int) -> kernels.MoveScratch:
+    def _roomy(self, capacity: int, state: Words) -> kernels.MoveScratch:
         """Return room to work in, and a state for what is random."""
         ends, words = self.space.ends.shape[1], self.space.words.shape[1]
         return kernels.MoveScratch(
@@ -223,7 +229,7 @@ class Annealer:
             stamp=np.zeros(1, np.int64),
             moved=np.empty(capacity + 1, np.int32),
             other=np.empty(capacity + 1, np.int32),
-            state=np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1),
+            state=state,
         )
 
     def _placed(self, homes: Ints, capacity: int) -> kernels.Places:
@@ -248,6 +254,8 @@ class Annealer:
             losses=np.zeros(most),
             spare=np.concatenate([np.arange(count, most), np.arange(count)]).astype(np.int32),
             free=np.array([most - count]),
+            owners=np.zeros(most, np.int32),
+            mine=0,
         )
 
     def steps(self, changes: int) -> int:
@@ -269,6 +277,47 @@ class Annealer:
         """Return the space with the prices of one in which tuples are numbered as in the census."""
         return self.space._replace(prices=paid.prices, numbers=paid.numbers, tolls=paid.tolls)
 
+    def _divided(self, turn: int) -> list[tuple[kernels.Places, int, int]]:
+        """Divide the groups among those who change them: by the stretch of the line that their first row stands in. The
+        stretches begin elsewhere each time. Return what belongs to whom, and where each stretch begins and how long it
+        is."""
+        places, rows = self.places, len(self._rows)
+        parts, begin = min(PARTS, 1 + rows // LEAST_ROWS), int(turn * STRIDE * rows) % rows
+        free = int(places.free[0])
+        places.owners[:] = (places.members[:, 0] - begin) % rows * parts // rows
+        shares = []
+        for i, spare in enumerate(np.array_split(places.spare[:free], parts)):
+            places.owners[spare] = i
+            room = np.concatenate([spare, np.empty(len(places.spare) - len(spare), np.int32)])
+            first, last = -(-i * rows // parts), -(-(i + 1) * rows // parts)
+            shares.append(
+                (places._replace(spare=room, free=np.array([len(spare)]), mine=i), (begin + first) % rows, last - first)
+            )
+        return shares
+
+    def _change(
+        self,
+        threads: Executor,
+        space: Geometry,
+        asked: kernels.GroupNeeds,
+        steps: int,
+        heats: Sequence[float],
+        turn: int,
+    ) -> None:
+        """Try so many changes while the heat falls, by several who have their own groups each."""
+        shares = self._divided(turn)
+        list(
+            threads.map(
+                lambda share, room: kernels.anneal(
+                    space, self.people, share[0], asked, steps // len(shares), *heats, room, *share[1:]
+                ),
+                shares,
+                self._rooms,
+            )
+        )
+        free = np.concatenate([share.spare[: share.free[0]] for share, _, _ in shares])
+        self.places.spare[: len(free)], self.places.free[0] = free, len(free)
+
     def run(self, steps: int, hot: float, watch: Watch, prices: Prices | None = None) -> Longs:
         """Try so many changes; return the group of each row in the best groups seen.
 
@@ -277,16 +326,17 @@ class Annealer:
         places, rows, asked, space = self.places, self._line.asked.census.rows, self._asked, self.space
         self.best_cost, best = self.cost, places.homes.copy()
         heats = self.average * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
-        for hotter, colder in pairwise(heats.tolist()):
-            if not len(self._rows) or watch.expired():
-                break
-            if prices is not None:
-                space, asked = self.with_prices(prices.risen(places)), self._asked._replace(priced=True)
-                kernels.refresh_all(space, self.people, places, self._room)
-            kernels.anneal(space, self.people, places, asked, steps // SLICES, hotter, colder, self._room)
-            if prices is not None or self.cost < self.best_cost:
-                self.best_cost, best = self.cost, places.homes.copy()
-            watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
+        with ThreadPoolExecutor(PARTS) as threads:
+            for turn, slope in enumerate(pairwise(heats.tolist())):
+                if not len(self._rows) or watch.expired():
+                    break
+                if prices is not None:
+                    space, asked = self.with_prices(prices.risen(places)), self._asked._replace(priced=True)
+                    kernels.refresh_all(space, self.people, places, self._rooms[0])
+                self._change(threads, space, asked, steps // SLICES, slope, turn)
+                if prices is not None or self.cost < self.best_cost:
+                    self.best_cost, best = self.cost, places.homes.copy()
+                watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
         homes = self._homes + len(places.sizes)
         homes[self._rows] = best
         return homes
