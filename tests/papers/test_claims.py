@@ -176,7 +176,7 @@ def test_the_page_on_local_recoding() -> None:
                 if (of := [row for row in alike if (row["attributes"], row["k"]) == (attributes, k)])
             ),
         ),
-        ("(54 and 54 %)", (round(100 * share("mondrian", 5)), round(100 * share("cluster", 5))) == (54, 54)),
+        ("(54 and 53 %)", (round(100 * share("mondrian", 5)), round(100 * share("cluster", 5))) == (54, 53)),
         ("three fifths of what `hilbert` does (59 %)", round(100 * share("hilbert", 5)) == 59),
         ("at k = 50 it is still a sixth less than `hilbert`", abs(1 - share("hilbert", 50) - 1 / 6) < 0.01),
         (
@@ -185,17 +185,17 @@ def test_the_page_on_local_recoding() -> None:
             and all(by_error(k)[0] == "cluster" for k in (5, 10, 20, 50)),
         ),
         (
-            "about as much as `local` at k = 2 and 14 % more at k = 50",
-            (round(share("ring", 2), 2), round(100 / share("ring", 50) - 100)) == (1.0, 14),
+            "about as much as `local` at k = 2 and 15 % more at k = 50",
+            (round(share("ring", 2), 2), round(100 / share("ring", 50) - 100)) == (1.0, 15),
         ),
         ("`mondrian` by far the largest", all(by_error(k)[-1] == "mondrian" for k in (5, 10, 20, 50))),
         (
-            "from 7 % at k = 2 to 15 % at k = 50",
-            [round(100 * (1 - share("local, fast", k))) for k in (2, 50)] == [7, 15],
+            "from 8 % at k = 2 to 16 % at k = 50",
+            [round(100 * (1 - share("local, fast", k))) for k in (2, 50)] == [8, 16],
         ),
         (
-            "loses .0157 at k = 5, half of what ARX's groups lose as sets (.0306)",
-            (round(others["local", "sets", 5]["glm"], 4), sets["glm"]) == (0.0157, 0.0306),
+            "loses .0155 at k = 5, half of what ARX's groups lose as sets (.0306)",
+            (round(others["local", "sets", 5]["glm"], 4), sets["glm"]) == (0.0155, 0.0306),
         ),
         (
             f"(DM {others['local', 'sets', 5]['dm']:,} against 253,100)",
@@ -212,6 +212,11 @@ def test_the_page_on_local_recoding() -> None:
             arx["glm"] == 0.06,
         ),
         (f"in smaller groups (DM {ours['dm']:,} against 253,100)", ours["dm"] < arx["dm"] == 253_100),
+        (
+            f"in {ours['seconds']:.1f} seconds of a processor, the bound with them; two cores share the search."
+            " ARX took 4 seconds",
+            ours["seconds"] < arx["seconds"] == 4,
+        ),
         (f"it loses more than ARX (.{fast['glm'] * 1e4:04.0f})", fast["glm"] > arx["glm"]),
         (f"with a DM of {fast['dm']:,}", True),
         ("a quarter of what ARX loses under labels", 0.24 < others["local", "sets", 5]["glm"] / arx["glm"] < 0.27),
