@@ -90,6 +90,9 @@ def test_front_and_what_each_point_makes_of_the_table(studio: Studio) -> None:
     assert laid
     assert studio.client.get(f"{path}/front/set/{laid[0]['k']}").status_code == 200
 
+    for k, scheme in ((401, "level"), (2, "cut"), (2, "magic")):
+        off = studio.client.post(f"{path}/front/chosen", json={"k": k, "scheme": scheme})
+        assert off.status_code == 404, off.text
     k = points[len(points) // 2]["k"]
     chosen = studio.client.post(f"{path}/front/chosen", json={"k": k}).json()
     assert chosen["spec"]["privacy"]["k"] == k
@@ -190,6 +193,9 @@ def test_items_have_a_tree_of_their_own(studio: Studio) -> None:
     baskets = "basket\n" + "".join(f"{('tea;bun', 'tea', 'rum;tea;tea')[n % 3]}\n" for n in range(60))
     path = f"/projects/{studio.upload(baskets, 'baskets.csv')['id']}"
     studio.client.post(f"{path}/roles", json={"column": "basket", "role": "items"})
+    people = studio.client.post(f"{path}/people", json={"column": "basket"})
+    assert people.status_code == 422
+    assert "k counts baskets and not people" in people.json()["error"]["message"]
     drinks = [["tea", "drink", "*"], ["rum", "drink", "*"]]
     items: dict[str, Any] = {"role": "items", "separator": ";", "hierarchy": {"paths": drinks}}
     found = studio.client.post(f"{path}/hierarchies/basket", json=items).json()
@@ -355,6 +361,7 @@ def test_specifications_without_meaning_are_refused_and_nothing_changes(studio: 
         ({"attributes": {"age": {"role": "king"}}}, "king"),
         ({"data": {"source": "/etc/passwd"}}, "data.source"),
         ({"data": {}}, "data.source"),
+        ({"attributes": {"agee": {"role": "quasi"}}}, "did you mean 'age'?"),
     ):
         answer = studio.client.patch(f"{path}/spec", json={"tables": tables})
         assert answer.status_code == 422

@@ -249,6 +249,8 @@ def test_baskets_from_sample_to_download(page: "Page") -> None:
     page.click("[data-sample=baskets]")
     page.wait_for_selector("text=What is in the table?")
     assert "null" not in page.inner_text("#content")
+    assert "k counts baskets, not people" in page.inner_text("#content")
+    assert page.locator("#people-yes").count() == 0
     step(page, "hierarchies")
     page.wait_for_selector("text=Every item of the table is covered")
     page.click("#group")

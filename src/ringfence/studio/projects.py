@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any
 
-from ringfence.errors import RingfenceError, SpecError
+from ringfence.errors import RingfenceError, SpecError, suggestion
 from ringfence.spec import Spec
 from ringfence.studio.jobs import Work
 from ringfence.studio.worker import Worker
@@ -148,6 +148,10 @@ class Project:
                     new[name] = table
             check_inside(new, self.source)
             Spec(**new)
+            columns = [column["name"] for column in self.looked["columns"]]
+            for name in new["attributes"]:
+                if name not in columns:
+                    raise SpecError(f"the table has no column {name!r}{suggestion(name, columns)}")
             if new != self.spec:
                 self.steps = [*self.steps[: self.at + 1], HistoryStep(what, new)][-MOST_STEPS:]
                 self.at = len(self.steps) - 1

@@ -49,6 +49,11 @@ def people_tables(parts: Mapping[str, Any], column: str | None) -> dict[str, Any
         return {"data": data}
     if column not in parts["attributes"]:
         raise SpecError(f"there is no column {column!r}")
+    if _roles(parts["attributes"], "items"):
+        raise SpecError(
+            "where there are baskets, k counts baskets and not people: put all that somebody has into one basket, or"
+            " give the items another role"
+        )
     tables = role_tables({**parts, "data": data}, column, "identifier", {})
     spec = Spec(**parts)
     if not spec.method.traits.counts_people:

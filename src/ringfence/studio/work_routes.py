@@ -78,6 +78,9 @@ def choose(one: One, asked: Chosen) -> dict[str, Any]:
     """Make the specification ask for a point of the front."""
     if one.front is None:
         raise NotFound("no front has been found yet")
+    found = one.front["level"] if asked.scheme == "level" else one.front["overlays"].get(asked.scheme, {"points": []})
+    if not any(point["k"] >= asked.k for point in found["points"]):
+        raise NotFound(f"the front has no release for k = {asked.k} with the scheme {asked.scheme!r}")
     one.change(
         chosen_tables(one.spec, asked.scheme, one.front["spec"], asked.k),
         f"chose k = {asked.k:,} on the front ({asked.scheme})",

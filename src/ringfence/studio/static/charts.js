@@ -90,7 +90,7 @@ export function marginalChart(marginal, width) {
   const scale = { domain: ["original", "release"], range: [colour("before"), colour("after")] };
   const tooltip = [{ field: "value" }, { field: "kind" }, { field: "share", title: "of the rows", format: ".2%" }];
   if (marginal.ordered) {
-    const every = Math.ceil(marginal.parts.length / 8);
+    const every = Math.ceil(marginal.parts.length / 6);
     return {
       width, height: 190, data: { name: ROWS, values: rows },
       layer: [

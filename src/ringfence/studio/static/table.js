@@ -64,6 +64,7 @@ export function tableStep(place, studio) {
 function people(studio) {
   const { project } = studio;
   const entity = project.spec.data.entity ?? null;
+  if (!entity && studio.of("items").length) return h("p", { class: "card" }, h("strong", {}, "Does somebody have several baskets? "), "Then put them into one before: k counts baskets, not people.");
   const names = project.columns.map((column) => column.name);
   const likely = entity ?? project.columns.find((column) => column.role === "identifier")?.name ?? names[0];
   const say = async (column) =>
