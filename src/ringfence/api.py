@@ -558,10 +558,10 @@ def compare(
         def diary_of(candidate: "Candidate") -> Diary:
             return Diary(None if listener is None else _about(candidate.name, diary))
 
-        def prepare(candidate: "Candidate", hurried: Spec) -> "Callable[[], Decision | None]":
+        def prepare(candidate: "Candidate") -> "Callable[[Spec], Decision | None]":
             if spec.items is not None:  # what is decided on baskets depends on the draw before it
-                return lambda: None
-            return _search(censuses.of(engine, original, hurried), hurried, diary_of(candidate))
+                return lambda _: None
+            return _search(censuses.of(engine, original, candidate.spec), diary_of(candidate))
 
         def finish(candidate: "Candidate", hurried: Spec, decision: "Decision | None") -> MeasuredRelease:
             told = diary_of(candidate)
@@ -607,11 +607,11 @@ def compare(
     return Comparison(spec, tuple(tried), naive, rows, budget, time.monotonic() - begun, remake)
 
 
-def _search(census: "Census", spec: Spec, diary: Diary) -> "Callable[[], Decision]":
-    """Return a search, to be run whenever there is time for it."""
+def _search(census: "Census", diary: Diary) -> "Callable[[Spec], Decision]":
+    """Return a search, to be run whenever there is time for it, within the limits of a specification."""
     from ringfence.methods import decide
 
-    def search() -> "Decision":
+    def search(spec: Spec) -> "Decision":
         diary("search", "searching")
         with diary.searching(spec) as watch:
             return decide(census, spec, watch)

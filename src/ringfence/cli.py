@@ -60,8 +60,9 @@ def _everywhere(
     """Take what stands before a command."""
 
 
-DEMO_CANDIDATES = ["optimal-level", "local-sets", "local-nodes"]
-"""What the demo compares: the usual recoding, and what loses least; all others take longer than a first look should."""
+DEMO_CANDIDATES = ["optimal-level", "local-use-sets", "local-use-nodes"]
+"""What the demo compares: the usual recoding, and what is the most useful, with and without lists in cells; all others
+take longer than a first look should."""
 
 
 @app.command()

@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 
 Scheme: TypeAlias = Literal["level", "cut", "guided-ordered", "guided-set", "ordered", "set"]
 Representation: TypeAlias = Literal["set", "range", "hierarchy"]
+Wanted: TypeAlias = Literal["set", "range", "hierarchy", "plain"]
+"""What a method may be told to show all attributes as: one representation, or whatever has no lists in cells."""
 
 SCHEMES: dict[Scheme, str] = {
     "level": "every value of an attribute at the same level of its hierarchy (full-domain generalization)",
@@ -102,7 +104,7 @@ class MetricTraits:
     rows or cells, each of which costs what its class says: such a metric can be minimized attribute by attribute.
     `every_k` says whether it depends on k by nothing but what is suppressed, so that a front can show it for every k.
     `needs_target` says whether it is measured only where `method.target` is given. `compared` says whether it is worth
-    a candidate of its own where methods are compared.
+    a candidate of its own, beside what is asked for, where methods are compared: those that go by the use of releases.
     """
 
     name: str

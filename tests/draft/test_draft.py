@@ -3,6 +3,7 @@
 import datetime as dt
 import random
 import tomllib
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -23,8 +24,9 @@ from ringfence.draft.page import key, shown, value
 from ringfence.draft.profile import held, look_at
 from ringfence.draft.words import is_bare_key, meanings_of, words_of
 from ringfence.errors import DataError, RingfenceError, Unsatisfiable
+from ringfence.methods.candidates import candidates
 from ringfence.rows.duckdb import DuckDB
-from ringfence.samples import people, write_people
+from ringfence.samples import people, visits, write_people
 from ringfence.spec.tables import Data
 
 
@@ -93,9 +95,11 @@ def test_the_sample_people() -> None:
     assert release.audit.measured["k"] >= 5
     assert release.audit.measured["l"] >= 2
     assert release.metrics["suppressed"] == 0
-    assert release.metrics["glm"] < 0.2
+    assert release.metrics["glm"] < 0.3
     stars = {name: release.table[name].to_pylist().count("*") / 5000 for name in found}
-    assert max(stars.values()) < 0.2
+    assert stars["age"] == 0, "numbers are ranges"
+    assert max(stars[name] for name in ("sex", "origin", "marital_status", "country")) < 0.2
+    assert not any(str(cell).startswith("{") for name in found for cell in release.table[name].to_pylist())
     assert "name" not in release.table.column_names
 
 
@@ -227,7 +231,7 @@ def test_the_toml_explains_itself() -> None:
     assert "of the rows are alone with theirs" in toml
     assert "The most identifying pairs" in toml
     assert max(map(len, toml.splitlines())) <= 120
-    assert tomllib.loads(toml)["method"] == {"name": "local", "metric": "glm"}
+    assert tomllib.loads(toml)["method"] == {"name": "local", "metric": "use", "representation": "plain"}
     table = str(draft)
     assert all(column.name in table and column.reason in table for column in draft.columns)
     assert "age x postcode" in table
@@ -275,8 +279,9 @@ def test_words_get_no_tree_that_was_made_up() -> None:
     draft = draft_of(table)
     assert hierarchies(draft)["colour"] == "flat"
     assert "Give it a tree" in prose(draft)
-    release = run(draft, table)
-    assert release.table["colour"].to_pylist().count("*") == 0
+    assert run(draft, table).table["colour"].to_pylist().count("*") >= 24, "no lists: what is rare is hidden"
+    in_lists = draft.model_copy(update={"method": draft.method.model_copy(update={"representation": None})})
+    assert rf.anonymize(table, in_lists).table["colour"].to_pylist().count("*") == 0
 
 
 def test_columns_that_say_nothing() -> None:
@@ -732,3 +737,21 @@ def test_a_file_with_missing_values_runs(tmp_path: Path) -> None:
     draft = rf.draft(path, tmp_path)
     assert hierarchies(draft)["age"]["intervals"] == [5, 10, 20, 40]
     assert rf.anonymize(None, draft.at(tmp_path)).audit.ok
+
+
+# What is drafted, and what a comparison advises
+
+
+@pytest.mark.parametrize("sample", [people, visits])
+def test_a_draft_is_what_a_comparison_advises_to_whoever_cannot_read_lists(sample: Callable[..., pa.Table]) -> None:
+    """It makes and measures four releases, which takes a few seconds. Freer recodings of values would take long to
+    end by themselves, and come nowhere near."""
+    table = sample(400)
+    draft = rf.draft(table)
+    tried = [each for each in candidates(draft) if each.plain and each.as_asked]
+    assert (tried[0].spec.method, tried[0].spec.attributes) == (draft.method, draft.attributes)
+    names = ["local-use-nodes", "local-nodes", "cluster-nodes", "optimal-level"]
+    found = rf.compare(table, draft, budget=300, methods=names)
+    drafted = next(each for each in found.tried if each.name == tried[0].name)
+    assert sum(each.made is not None for each in found.tried) == len(names)
+    assert found.off(drafted) <= 1.02 * found.off(found.best_plain), found

@@ -39,9 +39,7 @@ class Fit:
 
 
 FLAT = Fit({}, "as it is or hidden")
-SETS = Fit(
-    {}, "sets of values", advice="Give it a tree, and values that mean alike are put together rather than others"
-)
+WORDS = replace(FLAT, advice="Give it a tree, and values that mean alike are put together rather than hidden")
 ITEM_GROUPS = Fit(
     {"fanout": 5, "by": "support"},
     "groups of 5 items that are about as common, and so on",
@@ -74,7 +72,7 @@ def _fit(column: Profile, nature: Nature, order: Sequence[str]) -> Fit:  # noqa:
         return Fit({"mask": "right"}, "characters hidden from the right")
     if column.spread is not None and column.is_number and nature != "category":
         return _intervals(column.spread, nature) or replace(FLAT, order="numeric")
-    return _bands(column) or (_fanout(column) if column.distinct > LISTED else SETS)
+    return _bands(column) or (_fanout(column) if column.distinct > LISTED else WORDS)
 
 
 # Numbers

@@ -136,13 +136,19 @@ def _method(content: Content) -> Iterator[str]:
         return
     yield from _comment(
         "Rows that are nearly alike are put into groups of k or a few more, and each group is published under the"
-        " narrowest ranges and sets that hold its values. No row is left out, and hardly anything ends as '*'. A value"
-        " may be shown in one way here and in another there: where every value has to be recoded the same way"
-        ' everywhere, say name = "optimal" and suppression = 0.05, and give trees to words: it hides more.'
+        " narrowest ranges and labels that hold its values. No row is left out. A value may be shown in one way here"
+        " and in another there: where every value has to be recoded the same way everywhere, say"
+        ' name = "optimal" and suppression = 0.05, and give trees to words: it hides more.'
     )
     yield 'name = "local"'
-    yield "# The least loss of detail: the share of its range that a published value leaves open, on average."
-    yield 'metric = "glm"'
+    yield from _comment("What is kept small: how far off users are who count rows of the release.")
+    yield 'metric = "use"'
+    yield from _comment(
+        "Cells that ordinary software can read: no lists. Words that differ within a group are shown as the group of"
+        " their tree that holds them, or as '*'. Left out, they are listed, {a, b}, which tells far more to whoever can"
+        " read it: ringfence compare shows both, and all other methods, side by side."
+    )
+    yield 'representation = "plain"'
     if content.together.distinct > MANY_COMBINATIONS:
         yield "# So many rows are grouped in one pass. Left out, they are grouped with more care, which takes longer."
         yield 'effort = "fast"'
@@ -178,7 +184,7 @@ def _representation(stated: Stated) -> Iterator[str]:
     elif stated.order is not None and not isinstance(stated.order, str):
         yield 'representation = "range"  # from one value to another in their order'
     elif stated.listed:
-        yield 'representation = "set"  # numbers that stand for something: a range of them would say nothing'
+        yield 'representation = "hierarchy"  # numbers that stand for something: a range of them would say nothing'
 
 
 def _list(start: str, items: Sequence[str]) -> Iterator[str]:

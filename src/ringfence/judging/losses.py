@@ -209,7 +209,6 @@ declare(
         meaning="General loss: the share of an attribute's range of values that a published cell leaves open. 0:"
         " exact, 1: nothing is told.",
         of=general_loss,
-        compared=True,
     ),
     CellLoss(
         name="glm_nodes",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, RECODES, SCHEMES, MethodTraits
+from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, RECODES, SCHEMES, MethodTraits, Wanted
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
@@ -17,15 +17,14 @@ from ringfence.spec.tables import MethodTable
 SETS, NODES = "sets", "nodes"
 """What groups are shown as where values have no order: lists of them, or labels of their hierarchies."""
 
-USE = "use"
-"""The loss that follows what users of a release are off by."""
+DEFAULT_LOSS = "glm"
+"""The loss that names do not tell."""
 
-WORTH_EFFORT = 4
-"""How many shares of the time those get that effort makes better."""
+WORTH_EFFORT, WORTH_USE = 2, 6
+"""How many shares of the time those get that effort makes better, and those that go by the use of releases, too."""
 
-GOOD_SECONDS = 2 / 30_000
-"""What the effort `good` of `local` takes for a row, about; a search that is cut short is worse than one that is
-planned for less."""
+LEAST_FOR_GOOD = 0.5 / 30_000
+"""With fewer seconds for a row, effort does not pay: `local` then has no time to change groups until they are cold."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,10 @@ class Candidate:
     @property
     def worth(self) -> int:
         """How many shares of the time it gets: more where effort makes a release better that may be advised."""
-        return WORTH_EFFORT if self.as_asked and "effort" in self.spec.method.traits.options else 1
+        method = self.spec.method
+        if not self.as_asked or "effort" not in method.traits.options:
+            return 1
+        return WORTH_USE if METRICS[method.minimized].compared else WORTH_EFFORT
 
     def refusal(self) -> str | None:
         """Return why it cannot be made whatever the rows are; None if it perhaps can."""
@@ -73,7 +75,7 @@ class Candidate:
             return self.spec
         hurried: dict[str, Any] = dict(update)
         if "effort" in method.traits.options and method.effort != "fast":
-            hurried["effort"] = "good" if seconds > 1.5 * GOOD_SECONDS * rows else "fast"
+            hurried["effort"] = "good" if seconds > LEAST_FOR_GOOD * rows else "fast"
         return self.spec.model_copy(update={"method": method.model_copy(update=hurried)})
 
 
@@ -119,7 +121,8 @@ def candidates(spec: Spec, methods: Sequence[str] | None = None) -> list[Candida
 
 def _turn(first: Candidate, spec: Spec) -> tuple[bool, ...]:
     traits = first.spec.method.traits
-    return (traits.name != spec.method.name, not first.as_asked, USE not in traits.losses)
+    likely = any(METRICS[name].compared for name in traits.losses)
+    return (traits.name != spec.method.name, not first.as_asked, not likely)
 
 
 def _fits(method: MethodTraits, spec: Spec) -> bool:
@@ -130,11 +133,14 @@ def _fits(method: MethodTraits, spec: Spec) -> bool:
 
 
 def _ways(spec: Spec, method: MethodTraits) -> Iterator[Candidate]:
-    """Yield the ways in which a method can be asked for: schemes, representations, losses."""
+    """Yield the ways in which a method can be asked for: schemes, representations, losses; as it was asked for first.
+
+    The keys of [method] that choose among these are one way of several; all others stand as they are given.
+    """
     given = {
         key: getattr(spec.method, key)
         for key in spec.method.model_fields_set & {*method.options}
-        if key not in ("scheme", "metric", "levels")
+        if key not in ("scheme", "metric", "levels", "representation")
     }
     loss = _losses(spec, method)
     if method.by_scheme:
@@ -148,47 +154,49 @@ def _ways(spec: Spec, method: MethodTraits) -> Iterator[Candidate]:
     if method.way in (BUCKETS, BASKETS):
         yield Candidate(method.name, _asking(spec, method, given))
         return
-    seen: set[tuple[str, ...]] = set()
-    for shown in _shows(spec, method):
-        for metric in loss or [""]:
-            parts = {**given, "metric": metric or None}
-            named = method.name if metric in ("", *loss[:1]) else f"{method.name}-{metric}"
-            asked = _asking(_showing(spec, shown), method, parts)
-            looks = (metric, *map(asked.shown_as, asked.of_role("quasi")))
-            if looks not in seen:
-                seen.add(looks)
-                yield Candidate(f"{named}-{shown}", asked)
+    ways: dict[tuple[str, ...], Candidate] = {}
+    for metric in loss or [""]:
+        for shown in _shows(spec, method):
+            named = method.name if metric in ("", DEFAULT_LOSS) else f"{method.name}-{metric}"
+            asked = _asking(spec, method, {**given, "metric": metric or None})
+            asked = _showing(asked, shown, spec.method.representation)
+            ways.setdefault(_looks(asked), Candidate(f"{named}-{shown}", asked))
+    yield from sorted(ways.values(), key=lambda way: _looks(way.spec) != _looks(spec))
+
+
+def _looks(spec: Spec) -> tuple[str, ...]:
+    """Return what tells the ways of a method apart: its loss, and what groups are shown as."""
+    return (spec.method.name, spec.method.minimized, *map(spec.shown_as, spec.of_role("quasi")))
 
 
 def _losses(spec: Spec, method: MethodTraits) -> list[str]:
-    """Return what a method is to keep small: what was asked for, else whatever releases are compared by."""
+    """Return what a method is to keep small: what is worth a candidate of its own, and what was asked for."""
     if "metric" not in method.options:
         return []
-    if "metric" in spec.method.model_fields_set:
-        return [method.minimized(spec.method.metric)]
-    compared = [name for name, metric in METRICS.items() if metric.compared]
-    return [name for name in method.losses if name in compared] if method.losses else compared[:1]
+    compared, asked = [name for name in method.losses if METRICS[name].compared], method.minimized(spec.method.metric)
+    return [*compared, method.losses[0] if asked in compared else asked]
 
 
 def _shows(spec: Spec, method: MethodTraits) -> Iterable[str]:
-    if spec.method.representation is not None or method.way != GROUPS:
+    if method.way != GROUPS:
         return ["shown"]
-    return [NODES, SETS] if method.representation == "hierarchy" else [SETS, NODES]
+    known = [NODES, SETS] if method.representation == "hierarchy" else [SETS, NODES]
+    return known if spec.method.representation in (None, "plain") else ["shown", *known]
 
 
-def _showing(spec: Spec, shown: str) -> Spec:
-    """Return a specification whose groups show numbers and dates as ranges, all else as sets or nodes."""
-    if shown not in (SETS, NODES):
-        return spec
-    attributes = dict(spec.attributes)
+def _showing(spec: Spec, shown: str, asked: Wanted | None) -> Spec:
+    """Return a specification whose groups show numbers and dates as ranges, all else as sets or nodes; or as asked."""
+    attributes, update = dict(spec.attributes), {"representation": "plain" if shown == NODES else asked}
     for name in spec.of_role("quasi"):
         attribute = attributes[name]
-        if attribute.representation is None and not attribute.measured:
-            has = attribute.hierarchy is not None
-            attributes[name] = attribute.model_copy(
-                update={"representation": "hierarchy" if shown == NODES and has else "set"}
-            )
-    return spec.model_copy(update={"attributes": attributes})
+        if attribute.representation is not None or attribute.measured:
+            continue
+        if shown == NODES and attribute.hierarchy is None and not attribute.ordered:
+            attributes[name] = attribute.model_copy(update={"hierarchy": "flat"})
+        if shown == SETS and spec.method.traits.representation != "set":
+            attributes[name] = attribute.model_copy(update={"representation": "set"})
+    method = spec.method if shown == SETS else spec.method.model_copy(update=update)
+    return spec.model_copy(update={"attributes": attributes, "method": method})
 
 
 def _asking(spec: Spec, method: MethodTraits, parts: dict[str, Any]) -> Spec:

@@ -190,6 +190,12 @@ def check_shown(spec: Spec) -> None:
                 f" (attributes.{name}.order = 'numeric', 'lexical' or a list), say how its dates are written"
                 f" (attributes.{name}.format), or choose representation = 'set' or 'hierarchy'"
             )
+        bare = attribute.hierarchy is None and attribute.representation is None and not attribute.ordered
+        if spec.method.representation == "plain" and bare:
+            raise SpecError(
+                f"attributes.{name} has neither a hierarchy nor an order, so that only a list could show it, and"
+                " method.representation = 'plain' has no lists; give it one (hierarchy = 'flat' hides what differs)"
+            )
 
 
 def _check_loose(name: str, attribute: Attribute, spec: Spec) -> None:

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from ringfence.search.decision import Decision
     from ringfence.yardsticks.measure import Yardsticks
 
-AHEAD = 2
-"""How many candidates are under way at most: one is searched for while another is carried out."""
+AHEAD = 3
+"""How many candidates are under way at most: searches go on while what was found before is carried out."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
+LAST_SECONDS = 1.0
+"""What is left of the time to write down what was found, where there is as much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +100,13 @@ def _figures(made: MeasuredRelease) -> dict[str, Any]:
     }
 
 
-Search: TypeAlias = "Callable[[], Decision | None]"
-"""Decides, of nothing but a census; None where what is decided depends on rows as they are made."""
+Search: TypeAlias = "Callable[[Spec], Decision | None]"
+"""Decides, of nothing but a census, as a specification says; None where that depends on rows as they are made."""
 
 
 def try_all(
     candidates: Sequence[Candidate],
-    prepare: Callable[[Candidate, Spec], Search],
+    prepare: Callable[[Candidate], Search],
     finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]",
     *,
     rows: int,
@@ -114,16 +116,17 @@ def try_all(
 ) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
-    The next one is searched for in a thread while what was found before is carried out, audited and measured here,
-    where the rows are. One that there is no time left for says so. The first is always tried. Compiling is no part of
-    the time. A listener that returns True when it hears of a candidate ends the time.
+    The next ones are searched for in a thread while what was found before is carried out, audited and measured here,
+    where the rows are. Each gets its share when its search begins: what others left is for all that follow. One that
+    there is no time left for says so. The first is always tried. Compiling is no part of the time.
+    A listener that returns True when it hears of a candidate ends the time.
     """
     from ringfence.compiling import timed
 
     tried: list[Tried] = []
     with timed() as compiled, ThreadPoolExecutor(1, "search") as ahead:
         trials = _Trials(prepare, finish, rows, budget, time.monotonic() - spent, compiled, ahead)
-        trials.waiting = sum(each.worth for each in candidates if each.refusal() is None)
+        trials.waiting.update({each.name: each.worth for each in candidates if each.refusal() is None})
         begun: deque[_Begun] = deque()
         for place in range(len(candidates)):
             for following in candidates[place + len(begun) : place + AHEAD]:
@@ -141,15 +144,15 @@ def try_all(
 class _Trials:
     """Candidates on their way: how long each may search, and how long those before took beside their search."""
 
-    prepare: Callable[[Candidate, Spec], Search]
+    prepare: Callable[[Candidate], Search]
     finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]"
     rows: int
     budget: float
     started: float
     compiled: Any
     ahead: ThreadPoolExecutor
-    waiting: int = 0
-    """How many shares of the time those are to have that have yet to begin."""
+    waiting: dict[str, int] = field(default_factory=dict)
+    """How many shares of the time those are to have whose search has yet to begin."""
     under_way: int = 0
     took: list[float] = field(default_factory=list)
 
@@ -160,35 +163,43 @@ class _Trials:
         """Begin to search for a candidate, if it can be made and there is time for it."""
         if (refusal := candidate.refusal()) is not None:
             return _Begun(candidate, refusal)
-        left = self.budget - (self._now() - self.started)
-        beside = fmean(self.took[1:] or self.took or [0.0])  # the first also loads what all need
         is_first = not self.took and not self.under_way
-        if not is_first and left < beside * (1 + self.under_way) + LEAST_SECONDS:
+        if not is_first and self._left() < self._beside() * (1 + self.under_way) + LEAST_SECONDS:
+            self.waiting.pop(candidate.name, None)
             more = f"; give it more than {self.budget:g} seconds" if self.budget else ", as you wanted"
             return _Begun(candidate, f"the time was up{more}", late=True)
-        share = (left - beside) * candidate.worth / max(self.waiting, candidate.worth)
-        hurried = candidate.within(max(share, LEAST_SECONDS), self.rows)
-        self.waiting -= candidate.worth
         try:
-            search = self.prepare(candidate, hurried)
+            search = self.prepare(candidate)
         except (RingfenceError, MemoryError) as error:
+            self.waiting.pop(candidate.name, None)
             return _Begun(candidate, _why(error))
         self.under_way += 1
-        return _Begun(candidate, None, hurried=hurried, searching=self.ahead.submit(self._timed, search))
+        return _Begun(candidate, None, searching=self.ahead.submit(self._searched, candidate, search))
 
-    def _timed(self, search: Search) -> "tuple[Decision | None, float]":
-        begun = self._now()
-        return search(), self._now() - begun
+    def _left(self) -> float:
+        return self.budget - LAST_SECONDS - (self._now() - self.started)
+
+    def _beside(self) -> float:
+        """Return how long a candidate takes beside its search; the first also loads what all need."""
+        took = [*self.took]
+        return fmean(took[1:] or took or [0.0])
+
+    def _searched(self, candidate: Candidate, search: Search) -> "_Searched":
+        """Search in the share of the time that is left for it."""
+        share = (self._left() - self._beside()) * candidate.worth / max(sum([*self.waiting.values()]), candidate.worth)
+        self.waiting.pop(candidate.name, None)
+        hurried, begun = candidate.within(max(share, LEAST_SECONDS), self.rows), self._now()
+        return _Searched(hurried, search(hurried), self._now() - begun)
 
     def conclude(self, begun: "_Begun") -> Tried:
         """Return what came of a candidate: carry out what was found for it, audit and measure it."""
-        if begun.searching is None or begun.hurried is None:
+        if begun.searching is None:
             return Tried(begun.candidate, None, begun.reason, 0.0, begun.late)
         searched, since = 0.0, self._now()
         try:
-            decision, searched = begun.searching.result()
-            since = self._now()
-            made = self.finish(begun.candidate, begun.hurried, decision)
+            found = begun.searching.result()
+            searched, since = found.seconds, self._now()
+            made = self.finish(begun.candidate, found.hurried, found.decision)
         except (RingfenceError, MemoryError) as error:
             return Tried(begun.candidate, None, _why(error), searched + self._now() - since)
         finally:
@@ -199,14 +210,22 @@ class _Trials:
 
 
 @dataclass(frozen=True, eq=False)
+class _Searched:
+    """What a search within its limits decided, and how long it took."""
+
+    hurried: Spec
+    decision: "Decision | None"
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
 class _Begun:
     """A candidate that is being searched for, or in `reason` why it is not."""
 
     candidate: Candidate
     reason: str | None
     late: bool = False
-    hurried: Spec | None = None
-    searching: "Future[tuple[Decision | None, float]] | None" = None
+    searching: "Future[_Searched] | None" = None
 
 
 def _why(error: Exception) -> str:

@@ -228,6 +228,7 @@ class Spec(SpecTable):
 
         Numbers and dates are ranges, all else what the method makes of it. The method's key goes for what can be shown
         so: a range needs an order, a node a hierarchy, and exact dates are listed only where their attribute says so.
+        "plain" lists nothing: all else is a node, or a range where it has an order and no hierarchy.
         """
         attribute, asked = self.attributes[name], self.method.representation
         if self.is_loose(name) and asked != "hierarchy":
@@ -239,7 +240,9 @@ class Spec(SpecTable):
         }
         if attribute.representation is not None:
             return attribute.representation
-        if asked is not None and fits[asked]:
+        if asked == "plain" and not attribute.measured:
+            return "hierarchy" if fits["hierarchy"] or not fits["range"] else "range"
+        if asked is not None and asked != "plain" and fits[asked]:
             return asked
         return "range" if attribute.measured else self.method.traits.representation
 

@@ -19,7 +19,7 @@ from pydantic.functional_validators import BeforeValidator
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_plain_validator_function
 
-from ringfence.declared import METHODS, METRICS, MethodTraits, Representation, Scheme
+from ringfence.declared import METHODS, METRICS, MethodTraits, Representation, Scheme, Wanted
 from ringfence.errors import listed, suggestion
 
 Role: TypeAlias = Literal["identifier", "quasi", "sensitive", "insensitive", "items"]
@@ -757,7 +757,7 @@ class MethodTable(SpecTable):
     draw: Literal["walks", "paper"] = "walks"
     homogeneous: bool = False
     paper_diversity: bool = False
-    representation: Representation | None = None
+    representation: Wanted | None = None
     labels: Labels = "tight"
     effort: Literal["fast", "good", "best"] = "good"
     bound: Literal["row", "dual"] = "row"

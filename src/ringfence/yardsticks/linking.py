@@ -91,7 +91,7 @@ def _read(counted: pa.Table, truth: Truth, spec: Spec, release: ReadRows, values
         numbers = tree_over(name, spec, column.labels, [1] * len(column.labels), domain.held.tree)[1]
         was.append(Column(name, domain.values, numbers[column.codes]))
         shown = read_labels(counted[name], name, spec)
-        codes[name], likely[name] = shown.codes, evenly([domain.held.by(label) for label in shown.labels])
+        codes[name], likely[name] = shown.codes, evenly([domain.held.by(label) for label in shown.labels], domain.line)
     for name in truth.others:
         column = plainly(counted[BEFORE + name], name, spec)
         known = {value: number for number, value in enumerate(truth.domains[name].values)}

@@ -99,7 +99,7 @@ class Ruler:
     def measure(self, release: ReadRows, linked: LinkedRows | None = None) -> Yardsticks:
         """Return how far off the users of a release are; of models only where it is known which row was which."""
         found = {names: table.misplaced(release) for names, table in self.tables.items()}
-        use = self._judged(answers(release, self.queries), found)
+        use = self._judged(answers(release, self.truth.quasi, self.queries), found)
         if linked is None:
             return use
         return replace(use, models={name: lesson.score(linked) for name, lesson in self.lessons.items()})

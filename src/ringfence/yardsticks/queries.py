@@ -7,6 +7,7 @@ about a hundredth to a tenth, a third about a thousandth to a hundredth.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -27,6 +28,8 @@ MOST_TRIES = 40
 SANITY = 0.001
 """Errors are relative to the true answer, or to this share of all rows where that is more."""
 SEED = 2028
+FEW = 1 << 16
+"""So many entries are gone through for every question, rather than sorted by what some ask for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,7 @@ def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[C
     # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
     rng = np.random.Generator(np.random.PCG64(seed))
     upto = np.cumsum(truth.rows)
-    counter, total = Counter(truth), truth.total
+    counter, total = Counter(truth, truth.quasi), truth.total
     room = [count // len(SIZES) + (place < count % len(SIZES)) for place in range(len(SIZES))]
     room = [left if possible else 0 for left, possible in zip(room, _possible(truth), strict=True)]
     made: list[CountQuery] = []
@@ -96,16 +99,31 @@ def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
 class Counter:
     """Answers queries from what rows show, each by how likely it stands for what is asked for."""
 
-    def __init__(self, side: ReadRows) -> None:
+    def __init__(self, side: ReadRows, quasi: Sequence[str]) -> None:
         self._side = side
+        self._quasi = {name: place for place, name in enumerate(quasi)}
         self._tables: dict[tuple[str, ...], tuple[list[Longs], Floats]] = {}
+
+    @cached_property
+    def _alike(self) -> ReadRows:
+        """The rows by their quasi-identifiers alone: of groups, far fewer entries."""
+        columns, rows = self._side.projected([*self._quasi])
+        return ReadRows(rows.astype(np.int64), dict(zip(self._quasi, columns, strict=True)), self._side.likely)
+
+    def _table(self, names: tuple[str, ...]) -> tuple[list[Longs], Floats]:
+        """Return the combinations that rows show in some attributes, as far as it pays to look for them."""
+        if names not in self._tables:
+            side = self._alike if self._quasi.keys() >= {*names} else self._side
+            cells = prod(len(side.likely[name].sizes) for name in names)
+            few = len(side.rows) <= FEW < cells
+            known = [side.codes[name] for name in names], side.rows.astype(np.float64)
+            self._tables[names] = known if few else side.projected(names)
+        return self._tables[names]
 
     def count(self, wanted: Mapping[str, Bools]) -> float:
         """Return how many rows there are, as far as can be told."""
         names = tuple(sorted(wanted))
-        if names not in self._tables:
-            self._tables[names] = self._side.projected(names)
-        columns, rows = self._tables[names]
+        columns, rows = self._table(names)
         factors = [self._side.likely[name].expected(wanted[name]) for name in names]
         chosen: Any = slice(None)
         for at in np.argsort([factor.mean() for factor in factors], kind="stable").tolist():
@@ -116,9 +134,9 @@ class Counter:
         return float(rows.sum())
 
 
-def answers(side: ReadRows, queries: Sequence[CountQuery]) -> Floats:
+def answers(side: ReadRows, quasi: Sequence[str], queries: Sequence[CountQuery]) -> Floats:
     """Return what a user of a release answers."""
-    counter = Counter(side)
+    counter = Counter(side, quasi)
     return np.array([counter.count(query.wanted) for query in queries])
 
 

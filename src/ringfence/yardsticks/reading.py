@@ -49,11 +49,13 @@ class OriginalValues:
 @dataclass(frozen=True, eq=False)
 class Likely:
     """What labels may stand for: label j for the values `members[starts[j] : starts[j + 1]]`, each as likely as
-    `shares` says."""
+    `shares` says. `line` has values in an order in which many labels hold neighbours; by default as they are
+    numbered."""
 
     starts: Longs
     members: Longs
     shares: Floats
+    line: Longs | None = None
 
     @cached_property
     def sizes(self) -> Longs:
@@ -66,8 +68,33 @@ class Likely:
 
     def expected(self, numbers: Floats | Bools) -> Floats:
         """Return for each label the mean of some numbers over what it may stand for."""
-        weights = numbers[self.members] * self.shares
-        return np.bincount(self._labels, weights, minlength=len(self.sizes)).astype(np.float64)
+        labels, first, stop, shares = self._runs
+        ordered = numbers if self.line is None else np.concatenate([numbers[self.line], numbers[self._beside]])
+        upto = np.concatenate([[0], np.cumsum(ordered)])
+        return np.bincount(labels, (upto[stop] - upto[first]) * shares, minlength=len(self.sizes)).astype(np.float64)
+
+    @cached_property
+    def _beside(self) -> Longs:
+        """The values that are not on the line: they stand behind it."""
+        assert self.line is not None, "asked for beside a line only"
+        last = max(int(self.members.max(initial=-1)), int(self.line.max(initial=-1)))
+        return np.setdiff1d(np.arange(last + 1), self.line)
+
+    @cached_property
+    def _runs(self) -> tuple[Longs, Longs, Longs, Floats]:
+        """What labels hold as runs of neighbours, equally likely: of which label, from where to before where, and how
+        likely each value is. A range of a thousand values is one run."""
+        labels, at, shares = self._labels, self.members, self.shares
+        if self.line is not None:
+            place = np.empty(len(self.line) + len(self._beside), np.int64)
+            place[np.concatenate([self.line, self._beside])] = np.arange(len(place))
+            at = place[at]
+        order = np.lexsort((at, labels))
+        at, shares = at[order], shares[order]
+        apart = np.diff(labels, prepend=-1).astype(np.bool_) | np.diff(shares, prepend=-1).astype(np.bool_)
+        begins = np.flatnonzero(apart | (np.diff(at, prepend=-2) != 1))
+        ends = np.append(begins[1:], len(at)) - 1
+        return labels[begins], at[begins], at[ends[: len(begins)]] + 1, shares[begins]
 
     def total(self, rows: Floats, values: int) -> Floats:
         """Return how many rows each of so many values has, where each label has so many."""
@@ -202,9 +229,9 @@ def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table |
     likely: dict[str, Likely] = {}
     for name in truth.quasi:
         column = read_labels(counted[name], name, spec)
-        held = truth.domains[name].held
-        assert held is not None, "quasi-identifiers have trees"
-        codes[name], likely[name] = column.codes, evenly([held.by(label) for label in column.labels])
+        domain = truth.domains[name]
+        assert domain.held is not None, "quasi-identifiers have trees"
+        codes[name], likely[name] = column.codes, evenly([*map(domain.held.by, column.labels)], domain.line)
     for name in truth.others:
         known = {value: number for number, value in enumerate(truth.domains[name].values)}
         if name in counted.column_names:
@@ -217,11 +244,11 @@ def read_release(counted: pa.Table, truth: Truth, spec: Spec, values: pa.Table |
     return ReadRows(counted[ROWS].to_numpy().astype(np.int64), codes, likely)
 
 
-def evenly(held: Sequence[Longs]) -> Likely:
-    """Return labels that hold these values, each as likely as the next."""
+def evenly(held: Sequence[Longs], line: Longs) -> Likely:
+    """Return labels that hold these values, each as likely as the next; `line` has those that lie on one, in order."""
     sizes = np.array([len(each) for each in held], np.int64)
     members = np.concatenate([np.zeros(0, np.int64), *held])
-    return Likely(np.cumsum([0, *sizes]), members, np.repeat(1 / np.maximum(sizes, 1), sizes))
+    return Likely(np.cumsum([0, *sizes]), members, np.repeat(1 / np.maximum(sizes, 1), sizes), line)
 
 
 def _bucketed(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ringfence.census.census import Census
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.events import Event
+from ringfence.search.groups import cluster as cluster_module
 from ringfence.search.groups import cluster_layout
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.cluster import ClusterResult, cluster, diversity_weights
@@ -320,14 +321,36 @@ def test_losses_that_no_small_unit_measures_are_rounded() -> None:
     assert rounded.ntil < 2 * exact.ntil
 
 
-@pytest.mark.parametrize("ties", ["best", "paper"])
-def test_when_the_time_is_up_groups_are_published_whole(ties: str) -> None:
-    case = crowd(rows=300, values=7, seed=4)
-    watch = Watch(time_limit=0, nodes=1)
-    result = attempt(case, 4, (2, 2), ties=ties, watch=watch)
+def test_when_the_time_is_up_groups_of_the_paper_are_published_whole() -> None:
+    result = attempt(crowd(rows=300, values=7, seed=4), 4, (2, 2), ties="paper", watch=Watch(time_limit=0, nodes=1))
     assert result is not None
     assert result.groups.count == 1
     assert result.ntil == 1
+
+
+def test_when_the_time_is_up_neighbours_are_published_together() -> None:
+    case = crowd(rows=2_000, values=7, seed=4)  # too many to be clustered both ways
+    whole = attempt(case, 4, (2, 2))
+    result = attempt(case, 4, (2, 2), watch=Watch(time_limit=0, nodes=1))
+    assert whole is not None
+    assert result is not None
+    clusterer = Clusterer(case.census, 4, (2, 2), WEIGHTS)
+    assert all(clusterer.holds(members) for members in clusters_of(case.census, result.groups))
+    assert result.groups.sizes.sum() == 2_000
+    assert whole.ntil < result.ntil < 0.8
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 60])
+def test_with_a_limit_small_parts_come_first_and_the_best_counts(seconds: float) -> None:
+    case = crowd(rows=300, values=7, seed=4)
+    with patch.object(cluster_module, "FIRST_PART", 20):
+        result = attempt(case, 4, (2, 2), watch=Watch(time_limit=seconds))
+    whole = attempt(case, 4, (2, 2))
+    assert whole is not None
+    assert result is not None
+    clusterer = Clusterer(case.census, 4, (2, 2), WEIGHTS)
+    assert all(clusterer.holds(members) for members in clusters_of(case.census, result.groups))
+    assert result.ntil <= whole.ntil or seconds < 1
 
 
 def test_progress_is_told() -> None:

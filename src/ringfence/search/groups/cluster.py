@@ -16,9 +16,12 @@ from ringfence.census.census import Census
 from ringfence.census.groups import Groups, common_ancestors, information_losses
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.search.groups.asked import GroupsAsked
-from ringfence.search.groups.boundaries import explain_suppression, failure, maximum_allowed
+from ringfence.search.groups.boundaries import MaximumAllowed, explain_suppression, failure, maximum_allowed
 from ringfence.search.groups.cluster_layout import ClusterLayout
 from ringfence.search.progress import SearchResult, Watch
+
+FIRST_PART, STEP = 1_500, 4
+"""Where time is limited: how many tuples the first parts have, and how many times as many the next."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,9 @@ def cluster(
         Groups of more different tuples are first cut into neighbouring parts: tuples are put into lexicographic order,
         attributes with low hierarchies first, and that order is cut into equal parts.
     watch
-        Counts the parts. When its time is up, the parts not begun are published as one cluster each.
+        Counts the parts. Where its time is limited, small parts are clustered first, then larger ones as long as there
+        is time, and the best clusters count. When it is up, the parts not begun are cut into runs
+        of neighbours in that order, or in the paper's way are published as one cluster each.
     threads
         How many parts are clustered at the same time; as many as there are processors by default.
 
@@ -110,16 +115,42 @@ def cluster(
     allowed = maximum_allowed(census, k, least_values)
     if allowed.suppressed > limit or allowed.suppressed == census.rows:
         raise Unsatisfiable(failure(explain_suppression(census, k=asked.k, least_values=least_values), asked.k, limit))
-    layout = ClusterLayout(
-        census,
-        allowed,
-        k=k,
-        least_values=least_values,
-        weights=diversity_weights(census, [None] * len(census.sensitive)) if weights is None else np.array(weights),
-        max_group=max_group,
-        workers=threads or os.cpu_count() or 1,
-    )
-    groups, tried = layout.best(watch) if ties == "best" else (layout.as_printed(watch), layout.parts)
+    best, sizes = None, _part_sizes(max_group, len(census.weights), limited=watch.time_limit is not None)
+    for size in sizes:
+        layout = ClusterLayout(
+            census,
+            allowed,
+            k=k,
+            least_values=least_values,
+            weights=diversity_weights(census, [None] * len(census.sensitive)) if weights is None else np.array(weights),
+            max_group=size,
+            workers=threads or os.cpu_count() or 1,
+            watch=watch if size == max_group else watch.part(),
+        )
+        begun = watch.seconds
+        found = _clustered(layout, allowed, ties)
+        if best is None or found.loss < best.loss:
+            best = found
+        # Work grows by the square of a part, and there are fewer parts: in proportion to their size.
+        now = watch.seconds
+        if watch.halted or (watch.time_limit is not None and now + STEP * (now - begun) > watch.time_limit):
+            break
+    assert best is not None, "there is always a size of parts"
+    return best
+
+
+def _part_sizes(max_group: int, tuples: int, *, limited: bool) -> list[int]:
+    """Return of how many tuples parts may be: where time is limited, few first, then more as long as there is time."""
+    sizes = [max_group]
+    while limited and sizes[0] > FIRST_PART and tuples > FIRST_PART:
+        sizes.insert(0, max(FIRST_PART, min(sizes[0], tuples) // STEP))
+    return sizes
+
+
+def _clustered(layout: ClusterLayout, allowed: MaximumAllowed, ties: str) -> ClusterResult:
+    """Return what clusters of a layout lose."""
+    census = layout.census
+    groups, tried = layout.best() if ties == "best" else (layout.as_printed(), layout.parts)
     nodes = common_ancestors(census, groups)
     cells = census.rows * len(census.quasi)
     loss = float(groups.sizes @ information_losses(census, nodes)) + allowed.suppressed * len(census.quasi)
@@ -136,7 +167,7 @@ def cluster(
             bound=min(bound, cost),
             nodes=tried,
             pruned=0,
-            seconds=watch.seconds,
+            seconds=layout.watch.seconds,
             certificate="row",
         ),
         mam_groups=len(layout.bounds) - 1,

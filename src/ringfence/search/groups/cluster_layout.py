@@ -39,7 +39,8 @@ SHUFFLE = 2010
 
 
 class ClusterLayout:
-    """The tuples that are not suppressed, and what is asked of their clusters.
+    """The tuples that are not suppressed, and what is asked of their clusters. When the time of `watch` is up, parts
+    that were not begun are cut into runs of neighbours, or in the paper's way stay together.
 
     `order[i]` is the tuple of the census that stands at i. Groups stand between neighbouring `bounds`, and the parts
     that large groups were cut into between neighbouring `cuts`. A cell that is lost altogether loses `unit`.
@@ -55,9 +56,11 @@ class ClusterLayout:
         weights: Floats,
         max_group: int,
         workers: int,
+        watch: Watch,
     ) -> None:
         self.census = census
         self.workers = workers
+        self.watch = watch
         # Low hierarchies lose most at a step: neighbours agree in them first, then in those with few values.
         attributes = sorted(
             range(len(census.quasi)), key=lambda a: (census.quasi[a].hierarchy.height, census.quasi[a].occurring)
@@ -106,11 +109,13 @@ class ClusterLayout:
 
     @cached_property
     def distances(self) -> Longs:
-        """For each tuple a loss that no cluster of its part can beat (`kernels.groups.growth.radii`)."""
-        out = np.empty(len(self.order), np.int64)
+        """For each tuple a loss that no cluster of its part can beat (`kernels.groups.growth.radii`); 0, which none
+        can, for those that there was no time for."""
+        out = np.zeros(len(self.order), np.int64)
 
         def work(cuts: Longs) -> None:
-            radii(cuts, self.trees, self.tuples, self.asked, out)
+            if not self.watch.expired():
+                radii(cuts, self.trees, self.tuples, self.asked, out)
 
         for _ in self._in_batches(self.cuts, work):
             pass
@@ -130,7 +135,7 @@ class ClusterLayout:
         part_of[self.order] = np.repeat(np.arange(self.parts), np.diff(self.cuts))
         return part_of
 
-    def best(self, watch: Watch) -> tuple[Groups, int]:
+    def best(self) -> tuple[Groups, int]:
         """Return clusters grown cheapest first, and how many cells were tried.
 
         Small parts are clustered as the paper prints it as well, and the better of both is kept: among few rows, what
@@ -139,8 +144,8 @@ class ClusterLayout:
         rows = np.add.reduceat(self.tuples.weights, self.cuts[:-1])
         small = np.flatnonzero(rows <= SMALL)
         total = self.parts + len(small)
-        cheapest, tried = self._cheapest_first(watch, total)
-        printed = self._as_printed(small, watch, total)
+        cheapest, tried = self._cheapest_first(total)
+        printed = self._as_printed(small, total)
         wins = np.flatnonzero(self._losses(printed)[small] < self._losses(cheapest)[small] - 1e-9)
         chosen = np.isin(self.part_of[cheapest.tuples], small[wins])
         instead = np.isin(self.part_of[printed.tuples], small[wins])
@@ -151,9 +156,9 @@ class ClusterLayout:
             np.concatenate([cheapest.rows[~chosen], printed.rows[instead]]),
         ), tried
 
-    def as_printed(self, watch: Watch) -> Groups:
+    def as_printed(self) -> Groups:
         """Return clusters grown as the paper prints it."""
-        return self._as_printed(np.arange(self.parts), watch, self.parts)
+        return self._as_printed(np.arange(self.parts), self.parts)
 
     def _losses(self, groups: Groups) -> Floats:
         """Return what the rows of each part lose."""
@@ -163,22 +168,24 @@ class ClusterLayout:
         np.add.at(by_part, self.part_of[groups.tuples[example]], losses)
         return by_part
 
-    def _cheapest_first(self, watch: Watch, total: int) -> tuple[Groups, int]:
+    def _cheapest_first(self, total: int) -> tuple[Groups, int]:
         keys, homes = self.distances.copy(), np.zeros(len(self.order), np.int32)
         counts = np.ones(self.parts, np.int64)
         part = self.part_of[self.order]
         seeds = np.lexsort((-self.tuples.weights, part))  # of tuples that tie, the one with most rows comes first
 
         def work(cuts: Longs) -> tuple[int, int]:
-            tried, first = 0, int(np.searchsorted(self.cuts, cuts[0]))
-            if not watch.expired():
-                into = counts[first : first + len(cuts) - 1]
-                tried = cheapest_first(cuts, self.trees, self.tuples, self.asked, keys, seeds, homes, into)
+            first = int(np.searchsorted(self.cuts, cuts[0]))
+            into = counts[first : first + len(cuts) - 1]
+            if self.watch.expired():
+                self._neighbours(cuts, homes, into)
+                return len(cuts) - 1, 0
+            tried = cheapest_first(cuts, self.trees, self.tuples, self.asked, keys, seeds, homes, into)
             return len(cuts) - 1, int(tried)
 
         cells = 0
         for done, tried in self._in_batches(self.cuts, work):
-            watch.advance(done, total, "groups clustered")
+            self.watch.advance(done, total, "groups clustered")
             cells += tried
         cluster_of = np.full(len(self.census.weights), -1)
         cluster_of[self.order] = homes + (np.cumsum(counts) - counts)[part]
@@ -186,7 +193,16 @@ class ClusterLayout:
         kept = np.flatnonzero(home >= 0)
         return Groups.gathered(self.combinations, kept, home[kept], self.combinations.weights[kept]), cells
 
-    def _as_printed(self, parts: Longs, watch: Watch, total: int) -> Groups:
+    def _neighbours(self, cuts: Longs, homes: Ints, counts: Longs) -> None:
+        """Cluster parts that there is no time for as they stand: tuples next to each other, until they suffice."""
+        runs = np.empty(int(cuts[-1] - cuts[0]) + 1, np.int64)
+        runs = runs[: cut(cuts, 1, self.tuples, self.asked, runs)]
+        begins = np.searchsorted(runs, cuts)  # parts begin where runs do
+        counts[:] = np.diff(begins)
+        numbers = np.arange(len(runs) - 1) - np.repeat(begins[:-1], counts)
+        homes[cuts[0] : cuts[-1]] = np.repeat(numbers, np.diff(runs))
+
+    def _as_printed(self, parts: Longs, total: int) -> Groups:
         found = self.combinations
         number = np.full(self.parts + 1, len(parts))
         number[parts] = np.arange(len(parts))
@@ -207,7 +223,7 @@ class ClusterLayout:
 
         def work(bounds: Longs) -> tuple[int, list[Longs]]:
             numbers, rows = first_row[bounds[:-1]], combined.weights[bounds[0] : bounds[-1]]
-            if watch.expired():
+            if self.watch.expired():
                 return len(numbers), [np.arange(bounds[0], bounds[-1]), np.repeat(numbers, np.diff(bounds)), rows]
             entries = np.empty((3, int(rows.sum())), np.int64)
             size = greedy(bounds, numbers, self.trees, combined, self.asked, entries)
@@ -215,7 +231,7 @@ class ClusterLayout:
 
         entries = [[np.empty(0, np.int64)] * 3]
         for done, some in self._in_batches(bounds, work):
-            watch.advance(done, total, "groups clustered")
+            self.watch.advance(done, total, "groups clustered")
             entries.append(some)
         combination, cluster, rows = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
         return Groups.gathered(found, order[combination], cluster, rows)

@@ -48,7 +48,7 @@ PARTS, LEAST_ROWS, STRIDE = 2, 2_000, (5**0.5 - 1) / 2
 a share of it between slices. It is a part of the search, not of the machine: the same seed gives the same groups."""
 
 HOT_WITH_PRICES = 1.2
-"""Prices need to move rows that lie well: the first changes are hotter."""
+"""Prices need to move rows that lie well: the first changes are hotter, where there is time to cool down again."""
 
 SIZE_WEIGHT = 0.2
 """What s rows of a group cost beside their loss: s²/k times this share of what rows lose on average at first. It keeps
@@ -121,7 +121,7 @@ def local(
         annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), seed)
         steps, hot, prices = annealer.steps(EFFORTS[effort].changes), EFFORTS[effort].hot, None
         if asked.loss == "use":
-            hot = max(hot, HOT_WITH_PRICES)
+            hot = max(hot, HOT_WITH_PRICES) if watch.time_limit is None else hot
             layout = layout_of(census, asked.representation, asked.loss)
             prices = Prices(census, layout, space, annealer.tuples, annealer.average, wanted.k)
         homes = annealer.run(steps, hot, watch, prices)
@@ -326,17 +326,22 @@ class Annealer:
         places, rows, asked, space = self.places, self._line.asked.census.rows, self._asked, self.space
         self.best_cost, best = self.cost, places.homes.copy()
         heats = self.average * hot * (COLD / hot) ** (np.arange(SLICES + 1) / SLICES)
+        each, begun, done = max(1, steps // SLICES), watch.seconds, 0
         with ThreadPoolExecutor(PARTS) as threads:
             for turn, slope in enumerate(pairwise(heats.tolist())):
                 if not len(self._rows) or watch.expired():
                     break
+                if watch.time_limit is not None and done:  # fewer changes, and cold in the end
+                    pace = done / max(watch.seconds - begun, 1e-9)
+                    each = max(1, min(each, int(pace * (watch.time_limit - watch.seconds) / (SLICES - turn))))
                 if prices is not None:
                     space, asked = self.with_prices(prices.risen(places)), self._asked._replace(priced=True)
                     kernels.refresh_all(space, self.people, places, self._rooms[0])
-                self._change(threads, space, asked, steps // SLICES, slope, turn)
+                self._change(threads, space, asked, each, slope, turn)
+                done += each
                 if prices is not None or self.cost < self.best_cost:
                     self.best_cost, best = self.cost, places.homes.copy()
-                watch.advance(steps // SLICES, steps, "changes tried", self.best_cost / rows)
+                watch.advance(each, steps, "changes tried", self.best_cost / rows)
         homes = self._homes + len(places.sizes)
         homes[self._rows] = best
         return homes

@@ -97,7 +97,7 @@ const CHOICES = {
   labels: [["tight", "tight: made from the values of a group"], ["loose", "loose: do not tell which values are there"]],
   suppression: [["0", "no row"], ["0.01", "1 %"], ["0.02", "2 %"], ["0.05", "5 %"], ["0.1", "10 %"], ["1", "any"]],
   time_limit: [["", "no limit"], ["5", "5 seconds"], ["20", "20 seconds"], ["60", "a minute"], ["600", "ten minutes"]],
-  representation: [["", "as fits the values"], ["hierarchy", "labels of hierarchies"], ["set", "sets"], ["range", "ranges, where there is an order"]],
+  representation: [["", "as fits the values"], ["plain", "no lists: ranges and labels"], ["hierarchy", "labels of hierarchies"], ["set", "sets"], ["range", "ranges, where there is an order"]],
 };
 
 function optionsOf(method, chosen, studio) {
