@@ -230,16 +230,15 @@ def test_steps_are_shared_by_what_walks_are_worth() -> None:
         other.settle([])
         other.best = replace(own.best, cost=own.best.cost * (1 + behind))
         arms.append(walks.Simpler(other, lambda _: []))
-    assert [round(arm.share(own.best), 6) for arm in arms] == [1, 1, 0.25, 0]
+    assert [round(arm.share(own.best), 6) for arm in arms] == [1, 1, 0.25, walks.LEAST]
     own.beside(arms)
     taken = [arm.effort for arm in arms]
-    for _ in range(2000):  # walks that find nothing, one step at a time
+    for _ in range(20_000):  # walks that find nothing, one step at a time
         turn = own._whose_turn()
         (own if turn is None else turn._walks)._walkers[0].steps += 1
-    assert len(own._simpler) == 3
     gained = [arm.effort - before for arm, before in zip(arms, taken, strict=True)]
-    assert gained[3] == 0
-    assert sum(arm.effort for arm in arms[:3]) <= own.effort + 3
+    assert 0 < gained[3] < 0.1 * gained[0]
+    assert sum(arm.effort for arm in arms) <= own.effort + len(arms)
     assert abs(arms[0].effort - arms[1].effort) <= 1
 
 

@@ -111,10 +111,17 @@ def climbed(
             levels.leave(walks.best.cost)
             below.append((simpler, labels_of_node(simpler, walks.best.node)))
             costs.append(walks.best.cost)
+            walks.expect(partial(_as_starts, simpler, levels))
             rungs.append(Simpler(walks, partial(_as_states, spaces, simpler)))
     if watch.expired():  # there is time for no more than to say what is best
         below = [] if not below else [below[costs.index(min(costs))]]
     return [fitted_to(spaces, labels) for _, labels in below], rungs
+
+
+def _as_starts(spaces: Sequence[Space], levels: ByLevels, waits: bool) -> list[list[Any]]:
+    """Return the best recoding by levels as states of some spaces, if it is there, or waited for."""
+    found = levels.best(waits=waits)
+    return [] if found is None else [fitted_to(spaces, found.labels)]
 
 
 def labels_of_node(spaces: Sequence[Space], node: Node) -> list[Longs]:

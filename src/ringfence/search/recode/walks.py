@@ -58,12 +58,15 @@ STUCK, CROSSED = 20, 0.5
 REMEMBERED = 12
 """How many good places are remembered."""
 
+FAR_BEHIND = 0.2
+"""A walk that loses so much more than the other one goes on from there."""
+
 PATIENCE = 64
 """A proof begins after so many kicks without gain at the latest; better answers are looked for beside it."""
 
-KEEPS_UP, LEFT = 0.02, 0.2
-"""Walks over simpler spaces that are worse by no more than this have their full share of the steps; the share of those
-that are worse falls with the square of that; where they are worse by so much, they are left."""
+KEEPS_UP, LEAST = 0.02, 0.05
+"""Walks over simpler spaces that are worse by no more than this have their full share of the time; the share of those
+that are worse falls with the square of that, to the least. None is left: one kick may bring it to the fore."""
 
 TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
@@ -106,12 +109,14 @@ class Simpler:
         return self._walks.effort
 
     def share(self, best: Answer | None) -> float:
-        """Return what they are worth beside the best of the others, which is worth 1: less, the worse they are."""
+        """Return what they are worth beside the best of the others, which is worth 1: less, the worse they are, once
+        they have looked at all their starts."""
         own = self._walks.best
-        if own is None or best is None:
-            return 0.0
+        assert own is not None, "rungs have an answer"
+        if best is None or self._walks.has_starts:
+            return 1.0
         behind = own.cost / best.cost - 1 if best.cost > 0 else float(own.cost > 0)
-        return 0.0 if behind > LEFT else min(1.0, (KEEPS_UP / max(behind, KEEPS_UP)) ** 2)
+        return max(LEAST, min(1.0, (KEEPS_UP / max(behind, KEEPS_UP)) ** 2))
 
     def kicked(self, each: Each, best: Answer | None) -> list[Any] | None:
         """Take some steps; return the best as states of the other spaces, if it is better than the best of these."""
@@ -164,6 +169,10 @@ class Walks(Answers):
             if not self.proven:
                 list(threads.map(self._steps, self._ways, repeat(1)))
                 self._judge_found()
+
+    def expect(self, later: Later) -> None:
+        """Take in more starts once they are there."""
+        self._later = later
 
     def begin(self, starts: Sequence[Sequence[Any]], later: Later = nothing_later) -> None:
         """Settle, from the finest, too; then kick until that gains nothing more.
@@ -256,7 +265,7 @@ class Walks(Answers):
             found = simpler.kicked(each, self.best)
             if found is not None:
                 self.consider(found)
-                self._waiting = [found]
+                self._waiting.append(found)
             return
         with self._timed():
             self._kick_own(each)
@@ -270,7 +279,13 @@ class Walks(Answers):
             return
         list(each(self._steps, self._ways, repeat(self._at_once)))
         gained = self._judge_found()
+        self._follow()
         self.idle = 0 if gained else self.idle + self._at_once * len(self._ways)
+
+    @property
+    def has_starts(self) -> bool:
+        """Whether there are starts that were not looked at."""
+        return bool(self._waiting)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -283,11 +298,10 @@ class Walks(Answers):
         """Return the walks over simpler spaces that have taken the least for what they are worth; None if these walks
         have."""
         shares = [simpler.share(self.best) for simpler in self._simpler]
-        self._simpler = [simpler for simpler, share in zip(self._simpler, shares, strict=True) if share > 0]
         whole = max(1.0, sum(shares))
         turns = [
             (simpler.effort * whole / share, number)
-            for number, (simpler, share) in enumerate(zip(self._simpler, filter(None, shares), strict=True))
+            for number, (simpler, share) in enumerate(zip(self._simpler, shares, strict=True))
         ]
         taken, number = min(turns, default=(inf, 0))
         return self._simpler[number] if taken < self.effort else None
@@ -299,6 +313,12 @@ class Walks(Answers):
         for way, (spot, price) in zip(self._ways[1:], ends, strict=False):
             if self._rank(spot) < self._rank(way.spot):
                 way.spot, way.price, way.first, way.idle = spot, price, price, 0
+
+    def _follow(self) -> None:
+        """Let a walk that is far behind the other one go on from there."""
+        ahead, behind = sorted(self._ways, key=lambda way: self._rank(way.spot))
+        if self._rank(behind.spot) > (ahead.spot.gone > self.terms.limit, (1 + FAR_BEHIND) * ahead.spot.loss):
+            behind.spot, behind.price, behind.first, behind.idle = ahead.spot, ahead.price, ahead.first, 0
 
     def _judge_found(self) -> bool:
         """Judge what walks found, the cheapest first; return whether there is a new best answer."""
