@@ -58,13 +58,16 @@ bench: warm
 bench-check: $(READY)
 	$(BIN)/python -m benchmarks.check
 
-# What `pip install ringfence` gets: built, installed where nothing else is, and used there.
+# What `pip install ringfence` gets: built, installed where nothing else is, and used there. One wheel is for everybody,
+# the other has kernels compiled ahead for this version of Python and most processors: its first use compiles nothing.
 wheel: $(READY)
-	rm -rf dist .venv-wheel
+	rm -rf dist .venv-wheel .kernels
 	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m ringfence.warming .kernels
+	RINGFENCE_KERNELS=$(CURDIR)/.kernels $(BIN)/python -m build --wheel --outdir dist
 	$(PYTHON) -m venv .venv-wheel
-	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/*.whl
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/*-manylinux*.whl
 	cd dist && ../.venv-wheel/bin/ringfence demo -o demo-of-the-wheel && rm -rf demo-of-the-wheel
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-wheel dist demo-release
+	rm -rf $(VENV) .venv-peers .venv-wheel .kernels dist demo-release

@@ -2,6 +2,9 @@
 
 import importlib
 import os
+import platform
+import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -12,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from ringfence.compiling import OLD, KernelCache, njit, sources, told
+from ringfence import compiling
+from ringfence.compiling import AHEAD, FEATURES, OLD, PROCESSOR, KernelCache, brought_kernels, njit, sources, told
 
 TUPLES = """
 from typing import NamedTuple
@@ -145,3 +149,31 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_all_the_same(monkeypatch
 
     monkeypatch.setattr("numba.core.caching.FunctionCache.__init__", nowhere)
     assert njit(cache=True)(doubled)(21) == 42
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels are compiled ahead for x86-64")
+def test_what_was_compiled_ahead_is_found_if_it_is_for_what_runs_here(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is compiled for a kind of processor in another process, and then no longer here; of other sources it is."""
+    (package / "tuples.py").write_text(TUPLES.format(name="Pair", change="+ 1"))
+    code = f"from {package.name} import kernel, tuples; assert kernel.twice(tuples.Pair(5)) == 12"
+    kind = {"NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": FEATURES, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+    paths = {"PYTHONPATH": os.pathsep.join([str(package.parent), *sys.path]), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, **kind, **paths})
+    for compiled in (tmp_path / "kept").glob(f"*/{package.name}.*"):
+        shutil.copytree(compiled, tmp_path / "brought" / AHEAD / compiled.name)
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "own"))
+    monkeypatch.setattr(compiling, "BROUGHT", tmp_path / "brought")
+    monkeypatch.setattr(compiling, "NEEDED", ())  # whatever this processor can do, it can do this
+    brought_kernels.cache_clear()
+    try:
+        assert run(package, "Pair", "+ 1") == (12, 0)
+        assert not [*(tmp_path / "own").rglob("*.nbc")]
+        assert run(package, "Pair", "+ 2") == (14, 1)
+        monkeypatch.setattr(compiling, "NEEDED", ("a feature that no processor has",))
+        brought_kernels.cache_clear()
+        assert brought_kernels() is None
+    finally:
+        monkeypatch.undo()
+        brought_kernels.cache_clear()

@@ -5,6 +5,9 @@ folder for each module and everything that it is compiled from. Numba by itself 
 file, by its time: code that comes from another file would stay what it was, and a tuple that was renamed would be an
 error before the file is looked at. And two processes that save at once could each name the same file in their index,
 and then run the other's code; here one waits for the other.
+
+A wheel may bring kernels that were compiled ahead, for a kind of processor that most machines have. They are found by
+the same digest of their sources, and by the versions of Python, numba and llvmlite. What has none is compiled here.
 """
 
 import fcntl
@@ -21,14 +24,29 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar, cast
 
+import llvmlite
+import llvmlite.binding as llvm
 import numba
-from numba.core import event
+from numba.core import config, event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 COMPILES, PREPARES = "numba:compile", "numba:compiler_lock"
 """What numba calls compiling, and that together with loading what was compiled before: one thread does it at a time."""
 OLD = 7 * 24 * 3600
 """Seconds after which what other sources were compiled to is thrown away: until then, somebody may still run them."""
+PROCESSOR = "x86-64-v3"
+"""Of what kind a processor must be for kernels that were compiled ahead: most since 2015 are."""
+NEEDED = (
+    *("sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "cx16", "sahf", "avx", "avx2", "bmi", "bmi2", "f16c", "fma"),
+    *("lzcnt", "movbe", "xsave"),
+)
+FEATURES = ",".join(f"+{name}" for name in NEEDED)
+"""What it can do, and how LLVM is told."""
+_PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
+AHEAD = f"{_PYTHON}-numba{numba.__version__}-llvmlite{llvmlite.__version__}-{PROCESSOR}"
+"""The folder of kernels that were compiled ahead for what runs here."""
+BROUGHT = Path(__file__).parent / "compiled"
+"""Where an installed package has such folders, if any."""
 Result = TypeVar("Result")
 _IMPORTED = re.compile(r"^from ([\w.]+) import", re.MULTILINE)
 
@@ -56,6 +74,20 @@ class KernelCache(FunctionCache):
         self._family = Path(self._cache_path), f"{function.__module__}-"
         self._cache_path = os.path.join(self._cache_path, f"{function.__module__}-{digest}")  # noqa: PTH118
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, digest)
+        brought = brought_kernels()
+        self._brought = None
+        if brought is not None:
+            place = brought / f"{function.__module__}-{digest}"
+            self._brought = IndexDataCacheFile(str(place), self._impl.filename_base, digest)
+
+    def _load_overload(self, signature: Any, target: Any) -> Any:
+        """Return what a signature was compiled to here, else what was brought along, if anything."""
+        found = super()._load_overload(signature, target)
+        if found is not None or self._brought is None:
+            return found
+        _, (system, *_), code = self._index_key(signature, target.codegen())
+        data = self._brought.load((signature, (system, PROCESSOR, FEATURES), code))
+        return None if data is None else self._impl.rebuild(target, data)
 
     def _save_overload(self, signature: Any, data: Any) -> None:
         folder = Path(self._cache_path)
@@ -72,6 +104,17 @@ class KernelCache(FunctionCache):
             with suppress(FileNotFoundError):  # somebody else has thrown it away
                 if time.time() - other.stat().st_mtime > OLD:
                     shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def brought_kernels() -> Path | None:
+    """Return where the kernels are that came with the package, if they are for what runs here: the same versions, and a
+    processor that can do what they need. Whoever tells numba of another processor has them compiled for it."""
+    folder = BROUGHT / AHEAD
+    if not folder.is_dir() or config.CPU_NAME is not None:
+        return None
+    can = llvm.get_host_cpu_features()
+    return folder if all(can.get(name) for name in NEEDED) else None
 
 
 @cache
