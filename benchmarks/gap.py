@@ -18,7 +18,7 @@ from ringfence.search.groups.local import local
 from ringfence.search.groups.row_bound import row_bound
 from ringfence.search.progress import Watch
 
-MARKS = (10, 30, 60)
+MARKS = (10, 30)
 
 
 def measure(folder: Path) -> Iterator[dict[str, Any]]:

@@ -71,15 +71,15 @@ def look_around(
     space: Rounded, order: Sorted, t: int, radius: int, room: Surroundings, near: Ints, far: Longs
 ) -> tuple[int, int]:
     """Fill `near` with the other tuples of a block that lose less than a radius with one, and `far` with what, as many
-    as there is room for; return how many there are, and how many places were looked at."""
+    as there is room for; return how many there are, and how many values were looked at."""
     codes, skips, sums, attributes = order.codes, order.skips, room.sums, len(order.kinds)
     for a in range(attributes):
         for place in range(order.bases[a], order.bases[a + 1]):
             room.apart[place] = _apart(space, order.kinds[a, 0], order.kinds[a, 1], t, order.examples[place])
     other, stop, count, looks, at = order.begins[t], order.ends[t], 0, len(order.examples), np.int64(0)
     while other < stop:
-        looks += 1
         while at < attributes:
+            looks += 1
             sums[at + 1] = sums[at] + room.apart[order.bases[at] + codes[other, at]]
             if sums[at + 1] >= radius:
                 break

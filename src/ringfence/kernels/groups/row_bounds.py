@@ -15,9 +15,6 @@ from ringfence.kernels.groups.rounded import GrowingBoxes, Rounded, added, begin
 from ringfence.kernels.groups.sorting import sort_with
 from ringfence.kernels.groups.spans import BARE
 
-LOOK, COMPARISON = 3, 10
-"""What a look and a comparison take, side by side."""
-
 
 class Choices(NamedTuple):
     """Room for a search. At each depth there is a box of those chosen, which loses `lost` and has `rows`; candidates
@@ -127,10 +124,17 @@ def _least(
 
 
 @njit(cache=True, nogil=True)
-def try_neighbours(space: Rounded, weights: Longs, k: int, near: Ints, most: Longs, limit: int, room: Choices) -> int:
-    """Lower `most[t]`, what a row of each tuple loses in some group of k rows, by groups of it and tuples near it."""
-    work = 0
+def try_neighbours(
+    space: Rounded, weights: Longs, k: int, near: Ints, most: Longs, limit: int, room: Choices, enough: int
+) -> int:
+    """Lower `most[t]`, what a row of each tuple loses in some group of k rows, by groups of it and tuples near it.
+
+    Return how much work it was, and end once it is enough, as `least_losses` does.
+    """
+    work, attributes = 0, space.lines.shape[1] + space.leaves.shape[1] + len(space.begins) - 1
     for t in range(len(near)):
+        if work > enough:
+            break
         if weights[t] >= k:
             most[t] = 0
         count = 0
@@ -140,36 +144,39 @@ def try_neighbours(space: Rounded, weights: Longs, k: int, near: Ints, most: Lon
         if most[t] > 0:
             best, _, more = _least(space, weights, k, t, count, most[t], limit, room, most)
             most[t] = min(most[t], best)
-            work += COMPARISON * more
+            work += attributes * more
     return work
 
 
 @njit(cache=True, nogil=True)
 def least_losses(
     space: Rounded, order: Sorted, weights: Longs, k: int, tuples: Longs, most: Longs, limit: int, found: Longs,
-    room: Choices,
+    room: Choices, enough: int,
 ) -> int:  # fmt: skip
     """Raise `found[t]` for some tuples to what a row of each loses at least in any group of k rows of its block.
 
     `most[t]` is what it loses in some group, and falls to that of the best group seen. Near tuples are tried first,
     then those up to twice as far, until no group with farther ones can be better. After `limit` comparisons the number
-    is what has been shown until then. Return how much work it was, some four nanoseconds each.
+    is what has been shown until then. Return how much work it was: values that were looked at, some eight nanoseconds
+    each. Tuples are left out once that is `enough`.
     """
-    around, work = new_surroundings(order), 0
+    around, work, attributes = new_surroundings(order), 0, len(order.kinds)
     for t in tuples:
+        if work > enough:
+            break
         if weights[t] >= k:
             most[t] = 0
         radius, shrunk = max(found[t], most[t] // 2), False
         while most[t] > found[t]:
             count, looks = look_around(space, order, t, radius, around, room.near, room.losses)
-            work += LOOK * looks
+            work += looks
             if count > len(room.near) // 4:
                 radius, shrunk = radius // 2, True
                 if radius <= found[t]:
                     break
                 continue
             best, least, more = _least(space, weights, k, t, count, most[t], limit, room, most)
-            work += COMPARISON * more
+            work += attributes * more
             most[t] = min(most[t], best)
             found[t] = max(found[t], min(least, radius))  # whoever is farther away loses at least the radius with it
             if shrunk or least <= radius:

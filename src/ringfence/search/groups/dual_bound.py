@@ -49,7 +49,7 @@ ROUNDS, IDLE, WORTH = 60, 5, 1e-3
 """Without a limit of time, so many rounds at most, and no more once so many have gained less than this share."""
 MOST_GROUPS, SLACKEST = 300_000, 1.0
 """With more groups in the program, those are dropped that cost less than they may, by so many mean prices."""
-AT_ONCE = 500
+AT_ONCE = 100
 
 
 @dataclass(frozen=True, eq=False)

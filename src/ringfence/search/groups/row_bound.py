@@ -25,7 +25,7 @@ from ringfence.search.progress import Watch
 
 FEW_TRIED, MOST_TRIED = 500, 50_000
 """How many comparisons are made for a row, first for all, then for those that are left."""
-WORK = {"fast": 40_000_000, "good": 120_000_000, "best": 1_200_000_000}
+WORK = {"fast": 25_000_000, "good": 70_000_000, "best": 700_000_000}
 """How much work is done at most (`least_losses`), by the effort of the search: a fifth of a second, half a second and
 five seconds, about a quarter of what `local` takes. Rows that lose least in some known group come first, since they are
 decided soonest; those that are not reached count nothing."""
@@ -71,11 +71,11 @@ def row_bound(
     blocks, weights = wanted.blocks[order], census.weights[order]
     room = new_choices(there, min(DEEPEST, wanted.k), max(4 * near.shape[1], CANDIDATES))
     found, done = np.where(blocks < 0, UNIT, 0), 0
-    work = WORK[effort] * min(MOST_TIMES, max(1.0, len(order) / USUAL_TUPLES))
+    work = int(WORK[effort] * min(MOST_TIMES, max(1.0, len(order) / USUAL_TUPLES)))
     for rows in (EASY, wanted.k) if wanted.k > EASY else (wanted.k,):
         known = _known(replace(wanted, k=rows), line, space)[order]
         most = np.ceil(np.minimum(known, 1.0) * UNIT).astype(np.int64) + SLACK * len(census.quasi)
-        done += try_neighbours(there, weights, rows, near, most, FEW_TRIED, room)
+        done += try_neighbours(there, weights, rows, near, most, FEW_TRIED, room, (work - done) // 4)
         for limit in (FEW_TRIED, MOST_TRIED):
             asking = np.flatnonzero((blocks >= 0) & (most > found))
             asking = asking[np.argsort(most[asking], kind="stable")]
@@ -83,7 +83,7 @@ def row_bound(
                 if watch.expired() or done > work:
                     break
                 part = asking[begin : begin + AT_ONCE]
-                done += least_losses(there, alike, weights, rows, part, most, limit, found, room)
+                done += least_losses(there, alike, weights, rows, part, most, limit, found, room, work - done)
     total = int(weights @ np.minimum(found, UNIT)) - SLACK * len(census.quasi) * census.rows
     return max(0.0, total / UNIT / census.rows * (1 - ROUNDING))
 
