@@ -36,8 +36,8 @@ AHEAD = 3
 """How many candidates are under way at most: searches go on while what was found before is carried out."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
-LAST_SECONDS = 1.0
-"""What is left of the time to write down what was found, where there is as much."""
+LAST_SHARE = 0.1
+"""The share of the time that is left to write down what was found, and for what takes longer than it should."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ class _Trials:
         return _Begun(candidate, None, searching=self.ahead.submit(self._searched, candidate, search))
 
     def _left(self) -> float:
-        return self.budget - LAST_SECONDS - (self._now() - self.started)
+        return (1 - LAST_SHARE) * self.budget - (self._now() - self.started)
 
     def _beside(self) -> float:
         """Return how long a candidate takes beside its search; the first also loads what all need."""
