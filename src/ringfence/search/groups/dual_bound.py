@@ -40,9 +40,11 @@ WIDE, LEAST_WIDE, LOWEST = 0.6, 0.2, -1.5
 """How far prices may go from the best certificate: so far as a share of each, and of their mean; and how low."""
 HALFWAY = 0.5
 """Prices are tried between those of the linear program and the best certificate."""
-TRIED, MORE, MOST_TRIED = 500, 4, 2_000_000
-"""Branches opened for a tuple before bounds are taken: at first, times so many when a round gains little, and at most.
-What is lost by bounds is little at first, and all that is lost in the end."""
+TRIED, MORE, LITTLE = 500, 4, 0.01
+MOST_TRIED, MOST_TRIED_UNASKED = 2_000_000, 8_000
+"""Branches opened for a tuple before bounds are taken: at first, times so many when a round gains less than such a
+share, and at most, with a limit of time and without. What is lost by bounds is little at first, and all that is lost
+in the end, when a round takes minutes."""
 KEPT = 12_000_000
 """Near tuples that are kept, of all tuples together."""
 ROUNDS, IDLE, WORTH = 60, 5, 1e-3
@@ -206,6 +208,7 @@ def dual_bound(
         return pricer.certificate(np.where(pricer.suppressed, UNIT, 0))
     prices = _first_prices(program, len(census.weights))
     high = np.where(census.weights >= rows, 0.0, float(UNIT))
+    most_tried = MOST_TRIED_UNASKED if watch.time_limit is None else MOST_TRIED
     best, idle, tried = None, 0, np.minimum(prices / 2, high)
     for _ in range(10**9 if watch.time_limit is not None else ROUNDS):
         found = pricer.kept(np.floor(tried).astype(np.int64), watch, cost, 0.0 if best is None else best.bound)
@@ -215,8 +218,8 @@ def dual_bound(
         bound = pricer.bound(held)
         before = 0.0 if best is None else best.bound
         idle = 0 if bound > before * (1 + WORTH) else idle + 1
-        if idle:
-            pricer.tried = min(MORE * pricer.tried, MOST_TRIED)
+        if bound < before * (1 + LITTLE):
+            pricer.tried = min(MORE * pricer.tried, most_tried)
         if best is None or bound > before:
             best = pricer.certificate(held)
         if best.bound >= cost or (watch.time_limit is None and idle > IDLE):
