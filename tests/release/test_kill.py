@@ -120,12 +120,12 @@ def test_what_does_not_fit_into_memory_is_private_and_swept(tmp_path: Path, monk
         assert any(path.stat().st_size for path in scratch.glob("spilled/*")), "nothing was spilled"
         assert scratch.stat().st_mode & 0o777 == 0o700
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-        with DuckDB(Data()):
+        with DuckDB(Data(memory_limit="1GB")):
             assert scratch.exists(), "a living run's was swept"
         program.send_signal(signal.SIGKILL)
         program.wait()
     assert scratch.exists()
-    with DuckDB(Data()):
+    with DuckDB(Data(memory_limit="1GB")):
         assert not scratch.exists()
     assert [*(tmp_path / "tmp").iterdir()] == []
     assert [*(tmp_path / "cwd").iterdir()] == []

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.studio.conftest import PEOPLE, Studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Route
     from playwright.sync_api._generated import LocatorAssertions
 
 pytestmark = pytest.mark.xdist_group("studio")
@@ -71,6 +72,7 @@ def test_people_from_upload_to_download(page: "Page", tmp_path: Path) -> None:
     page.check("#role-4-sensitive", force=True)
     settled(page)
     step(page, "promise")
+    page.wait_for_selector("#k-20")
     page.evaluate("for (const id of ['k-20', 'k-3', 'k-10']) document.getElementById(id).click()")  # in a hurry
     page.wait_for_selector("#k-10[aria-pressed=true]")
     page.check("#method-mondrian")
@@ -211,10 +213,12 @@ def test_work_goes_on_when_the_page_is_closed_and_can_be_killed(page: "Page") ->
     page.click("[data-sample=people]")
     page.wait_for_selector("text=What is in the table?")
     step(page, "promise")
+    page.route("**/api/projects/*", late)  # so that the step is drawn anew after the click
     page.select_option("#option-scheme", "set")
     step(page, "publish")
     page.click("#make")  # at once: it waits for the change
     page.wait_for_selector("#job-kill")
+    page.unroute("**/api/projects/*")
     address = page.url
     page.goto("about:blank")
     page.goto(address)
@@ -225,6 +229,12 @@ def test_work_goes_on_when_the_page_is_closed_and_can_be_killed(page: "Page") ->
     page.click("#job-kill")
     page.wait_for_selector("text=Nothing was kept")
     page.wait_for_selector("#make:not([disabled])")  # and it can be made after all
+
+
+def late(route: "Route") -> None:
+    """Answer after half a second."""
+    sleep(0.5)
+    route.continue_()
 
 
 def test_visits_from_sample_to_download(page: "Page") -> None:

@@ -184,12 +184,12 @@ class _Trials:
         took = [*self.took]
         return fmean(took[1:] or took or [0.0])
 
-    def _searched(self, candidate: Candidate, search: Search) -> "_Searched":
+    def _searched(self, candidate: Candidate, search: Search) -> "_SearchDone":
         """Search in the share of the time that is left for it."""
         share = (self._left() - self._beside()) * candidate.worth / max(sum([*self.waiting.values()]), candidate.worth)
         self.waiting.pop(candidate.name, None)
         hurried, begun = candidate.within(max(share, LEAST_SECONDS), self.rows), self._now()
-        return _Searched(hurried, search(hurried), self._now() - begun)
+        return _SearchDone(hurried, search(hurried), self._now() - begun)
 
     def conclude(self, begun: "_Begun") -> Tried:
         """Return what came of a candidate: carry out what was found for it, audit and measure it."""
@@ -210,7 +210,7 @@ class _Trials:
 
 
 @dataclass(frozen=True, eq=False)
-class _Searched:
+class _SearchDone:
     """What a search within its limits decided, and how long it took."""
 
     hurried: Spec
@@ -225,7 +225,7 @@ class _Begun:
     candidate: Candidate
     reason: str | None
     late: bool = False
-    searching: "Future[_Searched] | None" = None
+    searching: "Future[_SearchDone] | None" = None
 
 
 def _why(error: Exception) -> str:

@@ -63,7 +63,7 @@ class Step(Protocol):
 
 
 @runtime_checkable
-class Recoding(Step, Protocol):
+class InMemoryStep(Step, Protocol):
     """Something that can be done to a table in memory as well."""
 
     def recode(self, table: pa.Table) -> pa.Table | None:
@@ -73,7 +73,7 @@ class Recoding(Step, Protocol):
 def recoded(table: pa.Table, steps: Sequence[Step]) -> pa.Table | None:
     """Return what becomes of a table in memory by some steps; None where one of them needs an engine."""
     for step in steps:
-        done = step.recode(table) if isinstance(step, Recoding) else None
+        done = step.recode(table) if isinstance(step, InMemoryStep) else None
         if done is None:
             return None
         table = done

@@ -34,7 +34,7 @@ SAME = 1e-9
 """Losses that differ by less than this share of a row, for each row, are equal."""
 
 
-class Place(NamedTuple):
+class Remembered(NamedTuple):
     """Labels, losses and level by attribute, what that loses, and what it suppresses."""
 
     labels: tuple[Longs, ...]
@@ -58,9 +58,9 @@ class Spot:
     gone: float
 
     @property
-    def place(self) -> "Place":
+    def place(self) -> "Remembered":
         """The same without what follows by tuple, to be remembered for long."""
-        return Place(self.labels, self.losses, self.levels, self.loss, self.gone)
+        return Remembered(self.labels, self.losses, self.levels, self.loss, self.gone)
 
 
 class Walker:
@@ -142,7 +142,7 @@ class Walker:
         shift(self._codes[a], self.keys, by_key, self.total, losses - self.losses[a])
         self.labels[a], self.losses[a], self.levels[a] = labels, losses, level
 
-    def put_parts(self, place: Place, attributes: Sequence[int]) -> None:
+    def put_parts(self, place: Remembered, attributes: Sequence[int]) -> None:
         """Change the partitions of some attributes to those of another place."""
         for a in attributes:
             self.put(a, place.labels[a], place.losses[a], place.levels[a])

@@ -24,7 +24,7 @@ from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Answer, Answers, Later, Node, nothing_later
 from ringfence.search.recode.kicks import kicked
 from ringfence.search.recode.question import Question
-from ringfence.search.recode.walker import SAME, Place, Spot, Walker, state_of
+from ringfence.search.recode.walker import SAME, Remembered, Spot, Walker, state_of
 from ringfence.search.recode.watching import tightened
 
 SEEDS = (2008, 2010)
@@ -85,7 +85,7 @@ class _Way:
     spot: Spot
     price: float
     first: float
-    known: list[Place]
+    known: list[Remembered]
     idle: int = 0
 
 
@@ -236,7 +236,7 @@ class Walks(Answers):
         assert self.best is not None, "there is one to go to"
         return [space.state(place) for space, place in zip(self.spaces, self.best.node, strict=True)]
 
-    def _rank(self, spot: Spot | Place) -> tuple[bool, float]:
+    def _rank(self, spot: Spot | Remembered) -> tuple[bool, float]:
         """Return what tells better places from worse ones."""
         return spot.gone > self.terms.limit, spot.loss
 

@@ -1,7 +1,7 @@
 // Step 5: every method that can keep the promise, measured by what its users would be off by.
 import { get, post } from "./api.js";
 import { cell, field, h, number, options, percent } from "./dom.js";
-import { running, watch } from "./job.js";
+import { running, watch, watchBegun } from "./job.js";
 import { promiseInWords } from "./publish.js";
 
 const kept = { budget: 30, beside: new Set() };
@@ -22,7 +22,7 @@ export function compareStep(place, studio) {
     if (job) {
       shown.replaceChildren();
       start.disabled = true;
-      watch(studio, progress, job.id, over, part);
+      watchBegun(studio, progress, job.id, over, part);
     }
   } }, "Compare");
   place.append(

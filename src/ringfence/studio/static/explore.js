@@ -2,7 +2,7 @@
 import { get, post } from "./api.js";
 import { field, h, number, options, percent, problem, waiting } from "./dom.js";
 import { draw, frontChart } from "./charts.js";
-import { running, watch } from "./job.js";
+import { running, watch, watchBegun } from "./job.js";
 import { evidence, seenTiles } from "./seen.js";
 
 const kept = { metric: "glm", suppression: null, secrets: false, k: null, scheme: "level", overlay: "set" };
@@ -44,7 +44,7 @@ async function find(studio, progress, shown) {
     return;
   }
   kept.scheme = "level";
-  watch(studio, progress, job.id, (over) => {
+  watchBegun(studio, progress, job.id, (over) => {
     if (over.state === "done") studio.refresh();
     else shown.replaceChildren(h("p", {}, h("button", { type: "button", id: "again", onclick: () => find(studio, progress, shown) }, "Look again")));
   });
@@ -101,7 +101,7 @@ async function show(studio, progress, shown) {
     h("p", { class: "note" }, title, front.current ? "" : " The specification has changed since.", " Blue: no recoding by levels is better. Grey: recodings that others better."),
     h("div", { class: "row" }, h("span", {}, "Freer recodings lose less. Lay over:"), overlay, h("button", { type: "button", id: "lay", onclick: async () => {
       const job = await studio.attempt(() => post(`${studio.base}/front`, { metric: front.metric, suppression: front.suppression, secrets: front.secrets, scheme: overlay.value, seconds: 20 }));
-      if (job) watch(studio, progress, job.id, (over) => over.state === "done" && studio.refresh());
+      if (job) watchBegun(studio, progress, job.id, (over) => over.state === "done" && studio.refresh());
     } }, "Look for up to 20 s"), h("span", { class: "note" }, studio.words.schemes[overlay.value])),
     details,
   );

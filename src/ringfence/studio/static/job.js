@@ -55,6 +55,10 @@ export function watch(studio, place, id, over, part = () => {}) {
   };
 }
 
+// Show a job that was just begun. The step may have been drawn anew while it was asked for; drawn once more, it finds the job.
+export function watchBegun(studio, place, id, over, part) {
+  if (place.isConnected) watch(studio, place, id, over, part);
+  else studio.refresh();
+}
+
 export const running = (studio, kind) => studio.project.jobs.find((job) => job.state === "running" && job.kind.startsWith(kind));
-
-

@@ -1,7 +1,7 @@
 // Step 6: make the release, judge it, take it home.
 import { ROOT, get, post } from "./api.js";
 import { h, number, percent, problem, sentence, waiting } from "./dom.js";
-import { running, watch } from "./job.js";
+import { running, watch, watchBegun } from "./job.js";
 import { evidence, seenTiles, tiles } from "./seen.js";
 
 const kept = { release: null, attacks: false };
@@ -31,7 +31,7 @@ export function publishStep(place, studio) {
     const job = await studio.attempt(() => post(`${studio.base}/runs`, { attacks: kept.attacks ? ["all"] : [] }));
     if (job) {
       make.disabled = true;
-      watch(studio, progress, job.id, over);
+      watchBegun(studio, progress, job.id, over);
     }
   } }, project.releases.length ? "Make another release" : "Make the release");
   place.append(
