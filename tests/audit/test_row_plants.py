@@ -74,7 +74,7 @@ def after(step: type[Any], damage: Callable[[ibis.Table], ibis.Table]) -> Fault:
     def plant(patch: Patch) -> None:
         honest = step.carry_out
         patch.setattr(step, "carry_out", lambda self, engine, rows: damage(honest(self, engine, rows)))
-        if issubclass(step, steps.Recoding):
+        if issubclass(step, steps.InMemoryStep):
             recode = step.recode
             patch.setattr(step, "recode", lambda self, table: damaged(recode(self, table)))
 
@@ -91,7 +91,7 @@ def given(step: type[Any], damage: Callable[[Any], Any]) -> Fault:
     def plant(patch: Patch) -> None:
         honest = step.carry_out
         patch.setattr(step, "carry_out", lambda self, engine, rows: honest(damage(self), engine, rows))
-        if issubclass(step, steps.Recoding):
+        if issubclass(step, steps.InMemoryStep):
             recode = step.recode
             patch.setattr(step, "recode", lambda self, table: recode(damage(self), table))
 
