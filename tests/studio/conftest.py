@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,10 +50,13 @@ class Studio:
         return last
 
 
-def start(*arguments: str, **environment: str) -> Studio:
+RUN = ("-m", "ringfence")
+
+
+def start(*arguments: str, run: tuple[str, ...] = RUN, **environment: str) -> Studio:
     """Start a studio of its own."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "ringfence", "studio", "--port", "0", "--no-browser", "--json", *arguments],
+        [sys.executable, *run, "studio", "--port", "0", "--no-browser", "--json", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
@@ -61,13 +65,16 @@ def start(*arguments: str, **environment: str) -> Studio:
     return Studio(process, json.loads(process.stdout.readline())["address"])
 
 
-def end(studio: Studio) -> None:
-    """End a studio as Ctrl-C does."""
+def end(studio: Studio, by: signal.Signals | None = signal.SIGINT) -> int:
+    """End a studio as Ctrl-C does, or by another signal, or wait until it ends itself; return its exit code."""
     studio.client.close()
-    studio.process.send_signal(2)
-    studio.process.wait(30)
-    assert studio.process.stdout is not None
-    studio.process.stdout.close()
+    if by is not None:
+        studio.process.send_signal(by)
+    try:
+        return studio.process.wait(30)
+    finally:
+        studio.process.kill()
+        studio.process.communicate()
 
 
 @pytest.fixture(scope="session")

@@ -269,16 +269,37 @@ def test_token_leaves_the_address_and_goes_nowhere(studio: Studio) -> None:
     assert studio.token not in httpx.get(f"{studio.base}/login", params={"token": studio.token}).text
 
 
-@pytest.mark.parametrize("end_by", [signal.SIGTERM, signal.SIGHUP])
-def test_studio_that_is_told_to_end_leaves_nothing(tmp_path: Path, end_by: signal.Signals) -> None:
+@pytest.mark.parametrize("told_by", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_studio_that_is_told_to_end_leaves_nothing(tmp_path: Path, told_by: signal.Signals) -> None:
     told = start(TMPDIR=str(tmp_path))
     told.upload(PEOPLE)
     assert [*tmp_path.glob("ringfence-studio-*")]
-    told.client.close()
-    told.process.send_signal(end_by)
-    assert told.process.wait(30) == 0
-    assert told.process.stdout is not None
-    told.process.stdout.close()
+    assert end(told, told_by) == 0
+    assert not [*tmp_path.glob("ringfence-studio-*")]
+
+
+TOLD_WHILE_IT_ANSWERS = """
+import os, runpy
+from ringfence.studio.guard import Guard
+
+answer = Guard.__call__
+
+async def told_to_end(self, scope, receive, send):
+    async def sent(message):
+        os.kill(os.getpid(), {signal})
+        await send(message)
+    await answer(self, scope, receive, sent if scope["type"] == "http" else send)
+
+Guard.__call__ = told_to_end
+runpy.run_module("ringfence", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("told_by", [signal.SIGTERM, signal.SIGHUP])
+def test_studio_that_is_told_to_end_while_it_answers_ends(tmp_path: Path, told_by: signal.Signals) -> None:
+    told = start(run=("-c", TOLD_WHILE_IT_ANSWERS.format(signal=int(told_by))), TMPDIR=str(tmp_path))
+    assert told.client.get("/vocabulary").status_code == 200
+    assert end(told, by=None) == 0
     assert not [*tmp_path.glob("ringfence-studio-*")]
 
 

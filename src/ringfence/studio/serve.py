@@ -69,7 +69,8 @@ def serve(
 
         server.begun = begun
         for name in ENDS & {*dir(signal)}:
-            signal.signal(getattr(signal, name), signal.default_int_handler)  # uvicorn raises them again at its end
+            # Told, not raised: an exception in the middle of an answer would be taken for that answer's.
+            signal.signal(getattr(signal, name), server.handle_exit)
         try:
             with contextlib.suppress(KeyboardInterrupt):  # that is how it ends
                 server.run(sockets=[listening])
