@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.data import adult, data_folder, write_adult
 from benchmarks.engines import blown_up, spec_for
-from ringfence.spec.tables import Output
+from ringfence.spec.data import Output
 
 SMALL = 3_000
 TICKS = os.sysconf("SC_CLK_TCK")

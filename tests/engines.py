@@ -25,7 +25,7 @@ import pyarrow.parquet
 from ringfence.rows.engine import Engine
 from ringfence.rows.engines import engine_for
 from ringfence.rows.postgres_wire import copy_in, create, quoted
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 from tests.spark import missing, spark
 
 ENGINES = ["duckdb", "postgres", "spark"]

@@ -21,7 +21,8 @@ from ringfence.judging.metrics import OF_CLASSES, OF_GROUPS
 from ringfence.judging.models import PROMISED
 from ringfence.methods.base import Method
 from ringfence.methods.checks import check_available
-from ringfence.spec.tables import MODELS, MethodTable
+from ringfence.spec.method import MethodTable
+from ringfence.spec.privacy import MODELS
 
 PEOPLE = pa.table(
     {

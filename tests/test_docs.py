@@ -21,17 +21,12 @@ from ringfence.cli import app
 from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.methods.catalogue import catalogue
 from ringfence.samples import write_people
-from ringfence.spec.tables import (
-    HIERARCHY_KINDS,
-    Attribute,
-    Data,
-    FrontierTable,
-    MethodTable,
-    Output,
-    Privacy,
-    Purpose,
-    SpecTable,
-)
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.checking import SpecTable
+from ringfence.spec.data import Data, Output
+from ringfence.spec.hierarchies import HIERARCHY_KINDS
+from ringfence.spec.method import FrontierTable, MethodTable, Purpose
+from ringfence.spec.privacy import Privacy
 from tests.tables import with_parts
 from tests.written_pages import DOCS, PAGES, commands, plan_kinds
 

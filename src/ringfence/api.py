@@ -20,7 +20,7 @@ from ringfence.release.fronts import Frontier, SchemeFrontier
 from ringfence.release.jobs import Censuses, Decider, Made, count_rows, labels_of, reuser, searcher
 from ringfence.release.release import Release
 from ringfence.spec import Spec
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
     import ibis

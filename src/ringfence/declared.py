@@ -52,7 +52,7 @@ class MethodTraits:
     promises
         The keys of [privacy] that it can keep: m, where the baskets of rows may be treated after it.
     options
-        The keys of [method] that it looks at; what they may be, `spec_tables` says.
+        The keys of [method] that it looks at; what they may be, `spec.method` says.
     kinds
         The kinds of l-diversity that it can keep.
     searches

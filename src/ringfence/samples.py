@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Floats, Longs
 from ringfence.spec import Spec
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 Shares: TypeAlias = Mapping[str, Any]
 """Values in the groups of their hierarchy, each with its share, or with one for each of several kinds of people. The

@@ -19,7 +19,7 @@ from ringfence.errors import DataError
 from ringfence.release.job import AuditFailed
 from ringfence.rows import same_value, sources, steps
 from ringfence.rows.duckdb import DuckDB
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 ROWS = 24
 TABLE = pa.table(

@@ -27,7 +27,7 @@ from ringfence.errors import DataError, RingfenceError, Unsatisfiable
 from ringfence.methods.candidates import candidates
 from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import people, visits, write_people
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 
 def draft_of(source: Any, data: Data | None = None, name: str | None = None) -> Draft:

@@ -17,7 +17,7 @@ import ringfence as rf
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.plans.typed import typed_columns
 from ringfence.rows.sources import LABEL
-from ringfence.spec.tables import Attribute
+from ringfence.spec.attributes import Attribute
 from tests.tables import Case, cases, with_parts
 
 PEOPLE = pa.table({"age": [31, 32, 38, 39, None, 40], "town": ["Oslo"] * 3 + ["Voss"] * 3, "ill": list("abcdef")})

@@ -20,7 +20,7 @@ import ringfence as rf
 from ringfence.errors import EngineError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.staging import LOCK, STAGED, spilling, staging
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 from tests.engines import postgres
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"

@@ -27,7 +27,7 @@ from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import LOW
 from ringfence.rows.steps import numbered
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 FLAT = {"role": "quasi", "hierarchy": "flat"}
 NUMBER = {"role": "quasi", "hierarchy": "flat", "order": "numeric"}

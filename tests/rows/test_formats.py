@@ -29,7 +29,7 @@ import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows import extras, places
 from ringfence.rows.duckdb import DuckDB
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 ROWS = 200
 

@@ -15,7 +15,7 @@ from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
 from ringfence.rows.sources import HIGH, LOW, ROWS
 from ringfence.rows.steps import CarryOut, Complete, Drop, Hide, NumberRows, Relabel, Step, recoded
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 BY_STATEMENTS = Data(memory_limit="1GB")
 """Where memory is to be spared, everything goes by statements."""

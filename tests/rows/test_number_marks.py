@@ -12,7 +12,7 @@ import ringfence as rf
 from ringfence.errors import SpecError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.number_marks import plain_number_table
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 CELLS = {
     "1.234,50": "1234.50",

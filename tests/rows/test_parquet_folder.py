@@ -13,7 +13,7 @@ from ringfence.errors import EngineError, SpecError
 from ringfence.release.job import AuditFailed
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.parquet_folder import ParquetFolder
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 from tests.engines import put
 
 PEOPLE = pa.table(

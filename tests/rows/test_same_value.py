@@ -19,7 +19,7 @@ import ringfence as rf
 from ringfence.errors import DataError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.same_value import canonical_table
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 FLAT = {"role": "quasi", "hierarchy": "flat"}
 NAN = float("nan")

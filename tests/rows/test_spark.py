@@ -14,7 +14,7 @@ from ringfence.errors import DataError, EngineError, RingfenceError, SpecError
 from ringfence.rows.engines import engine_for
 from ringfence.rows.sources import PLACE
 from ringfence.rows.steps import with_columns
-from ringfence.spec.tables import Data, Output
+from ringfence.spec.data import Data, Output
 from tests.spark import spark
 
 RNG = random.Random(5)

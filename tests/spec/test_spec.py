@@ -14,16 +14,9 @@ import ringfence as rf
 from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.errors import SpecError
 from ringfence.spec import Spec
-from ringfence.spec.tables import (
-    Attribute,
-    BoundaryLevel,
-    DateHierarchy,
-    Diversity,
-    FanoutHierarchy,
-    IntervalHierarchy,
-    MaskHierarchy,
-    TreeHierarchy,
-)
+from ringfence.spec.attributes import Attribute, BoundaryLevel
+from ringfence.spec.hierarchies import DateHierarchy, FanoutHierarchy, IntervalHierarchy, MaskHierarchy, TreeHierarchy
+from ringfence.spec.privacy import Diversity
 
 REFERENCE = """
 [data]

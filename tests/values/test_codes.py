@@ -10,8 +10,8 @@ import pytest
 import ringfence as rf
 from ringfence.audit.labels.codes import groups_of, is_group
 from ringfence.errors import DataError, SpecError
+from ringfence.spec.hierarchies import CodeSystem
 from ringfence.spec.regions import CONTINENTS, REGIONS
-from ringfence.spec.tables import CodeSystem
 from ringfence.values.codes import SYSTEMS, looks_like_group
 
 KNOWN: dict[CodeSystem, dict[str, tuple[str, ...]]] = {

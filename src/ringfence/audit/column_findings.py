@@ -15,7 +15,7 @@ from ringfence.errors import DataError, listed, suggestion
 from ringfence.rows.columns import delimiter_hint
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
-from ringfence.spec.tables import BoundaryLevel
+from ringfence.spec.attributes import BoundaryLevel
 
 SHOWN_VALUES = 10
 GAPS = ("NA", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".", "-")

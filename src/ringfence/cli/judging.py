@@ -85,7 +85,7 @@ def audit(
     page = None
     if output is not None:
         from ringfence.release.publish import save_audit
-        from ringfence.spec.tables import shown_name
+        from ringfence.spec.data import shown_name
 
         page = save_audit(verdict, promise, output, shown_name(release))
     if json_:

@@ -20,7 +20,7 @@ from ringfence.draft.twins import Twin, find_twins
 from ringfence.errors import DataError
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 MOST_DIVERSE_VALUES = 1000
 """With more values than this, classes are diverse by themselves."""

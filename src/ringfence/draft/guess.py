@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ringfence.errors import DataError
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 SAMPLE = 1 << 18
 CHUNK = 1 << 20

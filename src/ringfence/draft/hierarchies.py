@@ -16,7 +16,8 @@ from ringfence.draft.page import share
 from ringfence.draft.profile import LISTED, Profile, Spread
 from ringfence.draft.spellings import could_be_swapped
 from ringfence.draft.words import Nature
-from ringfence.spec.tables import EXACT, DatePart
+from ringfence.spec.checking import EXACT
+from ringfence.spec.hierarchies import DatePart
 from ringfence.values.codes import SYSTEMS
 
 LONGEST_CODE = 10

@@ -8,7 +8,8 @@ from textwrap import wrap
 from typing import Any
 
 from ringfence.draft.profile import Pair
-from ringfence.spec.tables import Data, Role
+from ringfence.spec.attributes import Role
+from ringfence.spec.data import Data
 
 WIDTH = 110
 SHOWN_PAIRS = 10

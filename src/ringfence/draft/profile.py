@@ -21,7 +21,8 @@ from ringfence.arrays import Longs
 from ringfence.draft.spellings import read_days, recognize
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
-from ringfence.spec.tables import CLOCK, CodeSystem
+from ringfence.spec.hierarchies import CodeSystem
+from ringfence.spec.written import CLOCK
 from ringfence.values.builders import text
 
 Kind: TypeAlias = Literal["text", "number", "day", "clock", "truth", "other"]

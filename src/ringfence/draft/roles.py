@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ringfence.draft.page import share
 from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile, Spread
 from ringfence.draft.words import BARE_WEIGHTS, OF_BODIES, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
-from ringfence.spec.tables import Role
+from ringfence.spec.attributes import Role
 
 FEW_ROWS = 50
 """In smaller tables, values that occur once say little."""

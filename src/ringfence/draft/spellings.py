@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from ringfence.draft.words import meanings_of, words_of
-from ringfence.spec.tables import BETWEEN_THOUSANDS, CodeSystem
+from ringfence.spec.hierarchies import CodeSystem
+from ringfence.spec.written import BETWEEN_THOUSANDS
 from ringfence.values.codes import SYSTEMS, looks_like_group
 
 Counts: TypeAlias = Mapping[str, int]

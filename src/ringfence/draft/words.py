@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-from ringfence.spec.tables import Role
+from ringfence.spec.attributes import Role
 
 Nature: TypeAlias = Literal["age", "year", "day", "postcode", "amount", "category"]
 

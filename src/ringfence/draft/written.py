@@ -8,7 +8,7 @@ from ringfence.draft.page import shown
 from ringfence.draft.profile import held, value_counts
 from ringfence.draft.spellings import PLAIN_NUMBERS, missing_words, number_marks
 from ringfence.rows.engine import Engine
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 MOST_READ = 200_000
 """Of columns with more values than this, the spelling is not looked at."""

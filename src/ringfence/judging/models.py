@@ -20,7 +20,7 @@ from ringfence.errors import listed
 from ringfence.kernels import sensitive_values as kernels
 from ringfence.kernels.class_sums import failing_rows, mark_small
 from ringfence.spec import Spec
-from ringfence.spec.tables import Closeness, Diversity
+from ringfence.spec.privacy import Closeness, Diversity
 
 
 class Model(Protocol):

@@ -12,7 +12,7 @@ from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, RECOD
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
-from ringfence.spec.tables import MethodTable
+from ringfence.spec.method import MethodTable
 
 SETS, NODES = "sets", "nodes"
 """What groups are shown as where values have no order: lists of them, or labels of their hierarchies."""

@@ -1,7 +1,7 @@
 """What there is to choose from, each with a line: for the command `methods`, for reports and for the reference."""
 
 from ringfence.declared import METHODS, METRICS, SCHEMES
-from ringfence.spec.tables import MODELS
+from ringfence.spec.privacy import MODELS
 
 ATTACKS = {
     "linkage": "look rows up by known quasi-identifiers",

@@ -4,8 +4,10 @@ from ringfence.declared import BASKETS, GROUPS, METHODS, methods_that
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import named
 from ringfence.spec import Spec
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import FanoutHierarchy
 from ringfence.spec.item_checks import check_items
-from ringfence.spec.tables import MODELS, Attribute, FanoutHierarchy
+from ringfence.spec.privacy import MODELS
 
 JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
 """Promises that the audit judges and that no method makes."""

@@ -20,7 +20,7 @@ from ringfence.errors import SpecError
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import LABEL
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute
+from ringfence.spec.attributes import Attribute
 
 LOW, HIGH = "low", "high"
 

@@ -201,7 +201,8 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
 
 def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
     """Return a specification that says of every label of a plan what it holds, by the values that the plan knows."""
-    from ringfence.spec.tables import CLOCK, ISO, PathsHierarchy
+    from ringfence.spec.hierarchies import PathsHierarchy
+    from ringfence.spec.written import CLOCK, ISO
 
     attributes = dict(spec.attributes)
     for name, column in plan.columns.items():

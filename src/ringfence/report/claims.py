@@ -11,7 +11,7 @@ from ringfence.plans.base import Plan
 from ringfence.report.evidence import Uniformity
 from ringfence.report.words import joined
 from ringfence.spec import Spec
-from ringfence.spec.tables import FanoutHierarchy
+from ringfence.spec.hierarchies import FanoutHierarchy
 
 
 @dataclass(frozen=True)

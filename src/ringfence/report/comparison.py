@@ -14,7 +14,7 @@ from ringfence.report.page import inline, template, versions
 from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, Chart, as_png, data, finish, layered, pixel_x
 from ringfence.report.words import percent
 from ringfence.spec import Spec
-from ringfence.spec.tables import shown_name
+from ringfence.spec.data import shown_name
 
 Row = Mapping[str, Any]
 

@@ -27,7 +27,7 @@ from ringfence.report.words import joined, number, percent
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.search.progress import MOST_COUNTED
 from ringfence.spec import Spec
-from ringfence.spec.tables import shown_name
+from ringfence.spec.data import shown_name
 from ringfence.version import __version__
 
 CLEAR = 0.1

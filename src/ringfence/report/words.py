@@ -6,8 +6,9 @@ from typing import Any
 
 from ringfence.audit.verdict import Verdict, some
 from ringfence.spec import Spec
-from ringfence.spec import tables as parts
-from ringfence.spec.tables import Bound, Closeness, Diversity, Likeness
+from ringfence.spec.attributes import BoundaryLevel
+from ringfence.spec.hierarchies import HierarchySpec
+from ringfence.spec.privacy import Bound, Closeness, Diversity, Likeness
 
 ROLES = {
     "identifier": "identifier: left out",
@@ -233,15 +234,15 @@ def _population(spec: Spec, verdict: Verdict) -> Iterator[Kept]:
 # What was asked
 
 
-def hierarchy(given: parts.HierarchySpec | None) -> str:
+def hierarchy(given: HierarchySpec | None) -> str:
     """Say how an attribute's values may be made coarser."""
     if given is None or given == "flat":
         return "" if given is None else "the value or nothing"
     return given.in_words
 
 
-def boundary(given: list[str] | parts.BoundaryLevel | None) -> str:
+def boundary(given: list[str] | BoundaryLevel | None) -> str:
     """Say past what an attribute's values may not be generalized."""
     if given is None:
         return ""
-    return f"level {given.level}" if isinstance(given, parts.BoundaryLevel) else ", ".join(given)
+    return f"level {given.level}" if isinstance(given, BoundaryLevel) else ", ".join(given)

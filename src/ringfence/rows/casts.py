@@ -12,7 +12,7 @@ from ringfence.errors import DataError, listed
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import RAW, ROWS
 from ringfence.rows.steps import with_columns
-from ringfence.spec.tables import CellType
+from ringfence.spec.attributes import CellType
 
 MEANT = {"int": "whole numbers", "float": "numbers", "date": "dates (as 2024-03-31)", "text": "text"}
 IS = {"text": "is_string", "int": "is_integer", "float": "is_floating", "date": "is_date"}

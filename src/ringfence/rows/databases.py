@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.rows.cells import as_text
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 BATCH = 100_000
 STORED = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "blob": pa.binary()}

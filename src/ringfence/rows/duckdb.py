@@ -28,7 +28,7 @@ from ringfence.rows.same_value import canonical_rows, canonical_table, for_engin
 from ringfence.rows.sources import LABEL, PLACE, ROWS, as_arrow
 from ringfence.rows.staging import spilling
 from ringfence.rows.steps import Step, recoded, with_columns
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 BATCH = 100_000
 """How many rows are handed out at a time."""

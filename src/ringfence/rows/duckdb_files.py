@@ -17,7 +17,7 @@ from ringfence.rows.places import Place
 from ringfence.rows.same_value import missing_words
 from ringfence.rows.sniffing import suffix_of
 from ringfence.rows.sources import csv_columns, plain_text, refuse_odd_names
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 SENSED = re.compile(r"\b(DATE|TIMESTAMP|TIME|UUID|JSON)\b(?! )")
 """What DuckDB makes of texts in JSON that look like something else. A name of a field has a blank behind it."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from ringfence.rows.sources import split_fields
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from ringfence.errors import RingfenceError
 from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, PLACE, ROWS, SHARE, WHICH, like
 from ringfence.rows.steps import Step, with_columns
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 CELLS = 4096
 """In how many parts digests are looked at for an estimate."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from ringfence.rows.engine import Engine
 from ringfence.rows.extras import needed
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 
 def engine_for(data: Data, *sources: Any, scratch: Path | None = None) -> Engine:

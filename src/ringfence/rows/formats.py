@@ -16,7 +16,7 @@ from ringfence.rows.item_columns import read_baskets
 from ringfence.rows.labelled import READERS, read_labelled
 from ringfence.rows.sources import COMPRESSED, read_ipc
 from ringfence.rows.workbooks import read_sheet
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 Reader = Callable[[Path, Data, str], pa.Table]
 """Reads a file as its specification says; the last argument is what the file is called in messages."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import DataError, SpecError
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 ITEMS = "items"
 """The only column of a basket file."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ringfence.errors import DataError
 from ringfence.rows.cells import as_text, table_of, whole_numbers
 from ringfence.rows.extras import needed
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 READERS = {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta"}
 CODES = ("int", "float")

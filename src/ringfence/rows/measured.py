@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ringfence.rows.engine import Engine
 from ringfence.spec import Spec
-from ringfence.spec.tables import CLOCK
+from ringfence.spec.written import CLOCK
 
 PLAIN = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?$"
 LEAST, MOST = 1e-15, 1e15

@@ -7,7 +7,7 @@ has. Of a moment with a zone, what clocks in that zone show counts. A time of da
 import datetime as dt
 from collections.abc import Sequence
 
-from ringfence.spec.tables import CLOCK, ISO, tells_clock
+from ringfence.spec.written import CLOCK, ISO, tells_clock
 
 Moment = dt.date | dt.time
 

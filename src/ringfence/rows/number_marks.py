@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.rows.same_value import is_text
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 
 def marked_number(data: Data) -> str | None:

@@ -20,7 +20,7 @@ import ibis
 from ringfence.errors import EngineError
 from ringfence.rows.engine import Engine
 from ringfence.rows.staging import LOCK, locked, naming, sync
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 RELEASE, CURRENT, NEXT = "release", "current", "next"
 NOTE = "_RINGFENCE"

@@ -36,7 +36,7 @@ from ringfence.rows.remote import is_database, without_secrets
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
 from ringfence.rows.sources import OWN, PLACE, as_arrow, refuse_odd_names
 from ringfence.rows.steps import with_columns
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 NONE = f"{OWN} none"
 """What a missing cell is compared as: a text that no data has."""

@@ -20,7 +20,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.postgres import Postgres
 from ringfence.rows.postgres_wire import complaint, connect, copy_in, copy_out, create, quoted, read_as, saying
 from ringfence.rows.remote import without_secrets
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 OURS = "Release by Ringfence"
 """How the comment on a table begins that a release may take the place of."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
 from ringfence.errors import DataError, SpecError, listed
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 OWN = "7b1f6c9e"
 ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (

@@ -43,7 +43,7 @@ from ringfence.rows.spark_session import (
     with_zones,
 )
 from ringfence.rows.steps import with_columns
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.remote import SPARK
 from ringfence.rows.sources import refuse_odd_names
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,7 +16,7 @@ import ibis
 from ringfence.errors import EngineError, SpecError
 from ringfence.rows.engine import Engine
 from ringfence.rows.spark import Spark
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,7 +11,7 @@ import ibis
 from ringfence.rows.engine import Engine
 from ringfence.rows.extras import needed
 from ringfence.rows.remote import is_database, is_spark
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 from ringfence.version import __version__
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ringfence.errors import DataError, SpecError, listed, suggestion
 from ringfence.rows.cells import table_of
 from ringfence.rows.extras import needed
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 
 
 def read_sheet(path: Path, data: Data, shown: str) -> pa.Table:

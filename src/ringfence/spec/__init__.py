@@ -1,8 +1,8 @@
 """The specification: what the data is, what may be promised about it, and how to get there. TOML in and out.
 
-Every key is checked on its own by its type (`spec_tables`), and against the other keys by `Spec`. What can only be
-checked against a hierarchy (a boundary, a level) is checked where the hierarchy is built, and what only against the
-data (a column, a value) where the data is read; all of them speak the same way.
+Every key is checked on its own by its type, in the other modules of this package, and against the other keys by `Spec`.
+What can only be checked against a hierarchy (a boundary, a level) is checked where the hierarchy is built, and what
+only against the data (a column, a value) where the data is read; all of them speak the same way.
 """
 
 import json
@@ -20,29 +20,20 @@ from pydantic_core import ErrorDetails
 
 from ringfence.declared import BUCKETS, GROUPS, RECODES, Representation, Scheme
 from ringfence.errors import SpecError, listed, suggestion
-from ringfence.spec.tables import (
-    CLOCK,
-    ISO,
-    Attribute,
-    Bound,
-    Closeness,
-    Data,
+from ringfence.spec.attributes import Attribute, Role
+from ringfence.spec.checking import SpecTable
+from ringfence.spec.data import Data, Output
+from ringfence.spec.hierarchies import (
     DateHierarchy,
-    Diversity,
     FileHierarchy,
-    FrontierTable,
     IntervalHierarchy,
-    Likeness,
-    MethodTable,
-    Output,
     PathsHierarchy,
-    Privacy,
-    Purpose,
-    Role,
-    SpecTable,
     TreeHierarchy,
     exact,
 )
+from ringfence.spec.method import FrontierTable, MethodTable, Purpose
+from ringfence.spec.privacy import Bound, Closeness, Diversity, Likeness, Privacy
+from ringfence.spec.written import CLOCK, ISO
 
 NEEDED = 'it needs a table for each column, such as [attributes.age] with role = "quasi"'
 TABLES = ("dict_type", "model_type", "model_attributes_type", "mapping_type")

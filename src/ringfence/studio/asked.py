@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from ringfence.spec.tables import Role
+from ringfence.spec.attributes import Role
 from ringfence.studio.shelf import SAMPLES
 
 

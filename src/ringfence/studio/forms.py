@@ -8,7 +8,9 @@ from ringfence.errors import SpecError
 from ringfence.methods.catalogue import catalogue
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
-from ringfence.spec.tables import CodeSystem, DatePart, MethodTable, Role
+from ringfence.spec.attributes import Role
+from ringfence.spec.hierarchies import CodeSystem, DatePart
+from ringfence.spec.method import MethodTable
 
 ROLES: dict[Role, str] = {
     "identifier": "names a person; left out of the release",

@@ -23,12 +23,9 @@ import pyarrow as pa
 from ringfence.errors import DataError, SpecError, listed, nearest
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.spec import Spec
-from ringfence.spec.tables import (
-    CLOCK,
-    EXACT,
-    ISO,
-    Attribute,
-    BoundaryLevel,
+from ringfence.spec.attributes import Attribute, BoundaryLevel
+from ringfence.spec.checking import EXACT
+from ringfence.spec.hierarchies import (
     CodeHierarchy,
     CodeSystem,
     DateHierarchy,
@@ -41,6 +38,7 @@ from ringfence.spec.tables import (
     TreeHierarchy,
     exact,
 )
+from ringfence.spec.written import CLOCK, ISO
 from ringfence.values.codes import SYSTEMS, looks_like_group
 from ringfence.values.faults import is_heading, number_hint
 from ringfence.values.hierarchy import MISSING, ROOT, Hierarchy

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from ringfence.spec.hierarchies import CodeSystem
 from ringfence.spec.regions import CONTINENTS, REGIONS
-from ringfence.spec.tables import CodeSystem
 
 CHAPTERS = (
     "A00-B99", "C00-D49", "D50-D99", "E00-E99", "F00-F99", "G00-G99", "H00-H59", "H60-H99", "I00-I99", "J00-J99",

@@ -8,7 +8,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from ringfence.errors import SpecError
-from ringfence.spec.tables import EXACT, DateHierarchy, DatePart, IntervalHierarchy, exact
+from ringfence.spec.checking import EXACT
+from ringfence.spec.hierarchies import DateHierarchy, DatePart, IntervalHierarchy, exact
 
 Key = Decimal | dt.date
 MONTHS: dict[DatePart, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}

@@ -15,7 +15,7 @@ from ringfence.audit.trace.rows import Origin
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET
 from ringfence.spec import Spec
-from ringfence.spec.tables import Purpose
+from ringfence.spec.method import Purpose
 from ringfence.yardsticks.linking import LinkedRows, link_rows
 from ringfence.yardsticks.models import Lessons, Score, is_installed
 from ringfence.yardsticks.queries import SIZES, Answered, CountQuery, answers, make_queries, naive_answers

@@ -17,7 +17,7 @@ from ringfence.errors import DataError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
-from ringfence.spec.tables import Data
+from ringfence.spec.data import Data
 from tests.audit_tables import audited, rules, text_table
 
 AGE: dict[str, Any] = {"role": "quasi", "order": "numeric"}

@@ -28,7 +28,7 @@ from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.spec.tables import MethodTable, Technique
+from ringfence.spec.method import MethodTable, Technique
 from tests.definitions import Class, Histogram, Nodes, Rule, union, use_weight
 from tests.search.recode.test_lattice import METRICS, SUPPRESSION, promises, rules_of
 from tests.search.recode.test_partitions import (

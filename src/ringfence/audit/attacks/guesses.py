@@ -15,7 +15,7 @@ from ringfence.audit.models.guarantees import diversity_keys
 from ringfence.audit.trace.ring_matches import has_rings
 from ringfence.audit.verdict import Attack, some
 from ringfence.spec import Spec
-from ringfence.spec.tables import Likeness
+from ringfence.spec.privacy import Likeness
 
 MOST_RULED_OUT = 2
 SHUFFLES = 400

@@ -31,7 +31,7 @@ from typing import Any, TypeAlias
 from ringfence.audit.labels.moments import as_moment
 from ringfence.audit.labels.spelling import as_set, ends_in, spans_of
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute
+from ringfence.spec.attributes import Attribute
 
 Test: TypeAlias = Callable[[str], bool]
 Values: TypeAlias = Sequence[str | None]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from ringfence.spec.hierarchies import CodeSystem
 from ringfence.spec.regions import CONTINENTS, REGIONS
-from ringfence.spec.tables import CodeSystem
 
 _DIGIT, _LETTER = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

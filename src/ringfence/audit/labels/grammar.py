@@ -44,9 +44,8 @@ from ringfence.audit.labels.reading import read_interval, read_set, speller
 from ringfence.audit.labels.spelling import ROOT, as_number, as_range, as_set, ends_in, is_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.spec import Spec
-from ringfence.spec.tables import (
-    Attribute,
-    BoundaryLevel,
+from ringfence.spec.attributes import Attribute, BoundaryLevel
+from ringfence.spec.hierarchies import (
     CodeHierarchy,
     CodeSystem,
     DateHierarchy,

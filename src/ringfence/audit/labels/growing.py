@@ -21,10 +21,8 @@ from ringfence.audit.labels.trees import Path, Tree
 from ringfence.audit.verdict import some
 from ringfence.errors import DataError, SpecError, listed
 from ringfence.spec import Spec
-from ringfence.spec.tables import (
-    CLOCK,
-    Attribute,
-    BoundaryLevel,
+from ringfence.spec.attributes import Attribute, BoundaryLevel
+from ringfence.spec.hierarchies import (
     CodeHierarchy,
     DateHierarchy,
     FanoutHierarchy,
@@ -34,6 +32,7 @@ from ringfence.spec.tables import (
     PathsHierarchy,
     TreeHierarchy,
 )
+from ringfence.spec.written import CLOCK
 
 SHOWN_VALUES = 10
 DELIMITERS = ";,\t|"

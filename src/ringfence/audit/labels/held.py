@@ -16,7 +16,7 @@ from ringfence.audit.labels.moments import as_moment, spelled_moment
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
 from ringfence.audit.labels.spelling import as_number, spans_of, spelled_number
 from ringfence.audit.labels.trees import Path, Tree
-from ringfence.spec.tables import Attribute
+from ringfence.spec.attributes import Attribute
 
 MOST_REMEMBERED = 1 << 16
 """How many labels of an attribute are remembered with what they hold."""

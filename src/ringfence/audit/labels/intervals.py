@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from ringfence.audit.labels.spelling import ROOT, as_number, spelled_number
 from ringfence.errors import listed
-from ringfence.spec.tables import DatePart, IntervalHierarchy
+from ringfence.spec.hierarchies import DatePart, IntervalHierarchy
 
 End: TypeAlias = Fraction | float
 """An end of a span, exact; a float only where it is infinite."""

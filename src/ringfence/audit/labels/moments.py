@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from ringfence.spec.tables import CLOCK, ISO, tells_clock
+from ringfence.spec.written import CLOCK, ISO, tells_clock
 
 _CLOCK = r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?"
 _MOMENT = re.compile(rf"(\d{{4}}-\d\d-\d\d)(?:[T ]{_CLOCK})?", re.ASCII)

@@ -16,14 +16,8 @@ from ringfence.audit.labels.intervals import Intervals
 from ringfence.audit.labels.moments import spelled_moment, written_moment
 from ringfence.audit.labels.spelling import as_number, as_range, as_set, plain, spelled_number
 from ringfence.spec import Spec
-from ringfence.spec.tables import (
-    Attribute,
-    DateHierarchy,
-    FileHierarchy,
-    IntervalHierarchy,
-    PathsHierarchy,
-    TreeHierarchy,
-)
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import DateHierarchy, FileHierarchy, IntervalHierarchy, PathsHierarchy, TreeHierarchy
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)"
 _LOW, _HIGH = rf"(?:{_NUMBER}|-(?:inf|∞))", rf"(?:{_NUMBER}|\+?(?:inf|∞))"

@@ -20,7 +20,7 @@ from ringfence.audit.labels.trees import Tree
 from ringfence.rows.engine import Engine
 from ringfence.rows.measured import clock_columns, date_columns, number_columns
 from ringfence.spec import Spec
-from ringfence.spec.tables import CLOCK
+from ringfence.spec.written import CLOCK
 
 
 def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ibis.Table | None]) -> Spec:

@@ -14,7 +14,7 @@ from ringfence.audit.models import closeness, diversity, likeness
 from ringfence.audit.verdict import Finding, some
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
-from ringfence.spec.tables import Bound, Closeness, Diversity, Likeness
+from ringfence.spec.privacy import Bound, Closeness, Diversity, Likeness
 
 TOLERANCE = 1e-9
 """By how much a measured fraction may miss its limit: more than rounding can make of it, less than anyone means."""

@@ -12,7 +12,8 @@ from itertools import pairwise
 
 from ringfence.audit.labels.spelling import as_number
 from ringfence.audit.labels.trees import Tree
-from ringfence.spec.tables import Attribute, DateHierarchy, DatePart, IntervalHierarchy
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import DateHierarchy, DatePart, IntervalHierarchy
 
 MONTHS: dict[DatePart, tuple[int, ...]] = {"month": tuple(range(1, 13)), "quarter": (1, 4, 7, 10), "year": (1,)}
 

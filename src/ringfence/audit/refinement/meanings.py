@@ -20,7 +20,8 @@ from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, sp
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.refinement.loose import grid_test, loosened
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute, FanoutHierarchy
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import FanoutHierarchy
 
 
 @dataclass(frozen=True)

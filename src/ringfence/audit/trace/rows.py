@@ -34,7 +34,8 @@ from ringfence.rows.basket_rows import CountedBaskets, as_baskets
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET, COUNT, HIGH, LOW, ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
-from ringfence.spec.tables import Attribute, DateHierarchy
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import DateHierarchy
 
 RAW, KEY = "ringfence original ", "ringfence key"
 

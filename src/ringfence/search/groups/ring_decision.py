@@ -15,7 +15,7 @@ from ringfence.search.groups.ring_printed import rings_as_printed
 from ringfence.search.groups.shards import in_shards
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
-from ringfence.spec.tables import Diversity
+from ringfence.spec.privacy import Diversity
 from ringfence.values.builders import self_contained
 
 
