@@ -14,9 +14,6 @@ import pyarrow.compute as pc
 import pytest
 
 from ringfence.samples import (
-    BASKET_TREE,
-    GAPS,
-    SALARY,
     baskets,
     baskets_spec,
     people,
@@ -25,6 +22,9 @@ from ringfence.samples import (
     write_people,
     write_visits,
 )
+from ringfence.samples.hospital import GAPS
+from ringfence.samples.persons import SALARY
+from ringfence.samples.shopping import BASKET_TREE
 from ringfence.spec import Spec
 from ringfence.values.builders import Domain, read_domain, stated_hierarchy
 

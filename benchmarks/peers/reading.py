@@ -18,7 +18,7 @@ import pyarrow as pa
 
 import ringfence as rf
 from benchmarks.peers.tables import Contest
-from ringfence.values.builders import quoted
+from ringfence.values.keys import quoted
 
 NUMBER = r"(-?\d+)(?:\.0)?"
 RANGE = re.compile(rf"\[?{NUMBER}(?:-|, ){NUMBER}\]?|{NUMBER}")

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks.data import QUASI, adult, write_adult
-from ringfence.samples import EDUCATION, MARITAL_STATUS, people
+from ringfence.samples import people
+from ringfence.samples.persons import EDUCATION, MARITAL_STATUS
 
 NAMES = ("made-up people", "Adult, 4 attributes", "Adult, 8 attributes", "Adult, drawn")
 """The tables, smallest first."""

@@ -21,7 +21,7 @@ import ringfence as rf
 from ringfence.census import baskets, census
 from ringfence.release.job import AuditFailed, Job
 from ringfence.spec import Spec
-from ringfence.values import builders
+from ringfence.values import builders, keys, paths
 from ringfence.values.builders import Domain
 from ringfence.values.hierarchy import Hierarchy
 
@@ -82,35 +82,35 @@ KINDS = {
         {"hierarchy": {"intervals": [5, 10]}},
         [21, 22, 23, 24, 25, 26, 27, 28],
         ["[20, 25)", "[25, 30)"],
-        "_interval_path",
+        "interval_path",
     ),
-    "masks": Kind({"hierarchy": {"mask": "right"}}, CODES, ["4790*", "4791*"], "_mask_path"),
+    "masks": Kind({"hierarchy": {"mask": "right"}}, CODES, ["4790*", "4791*"], "mask_path"),
     "masks from the left": Kind(
-        {"hierarchy": {"mask": "left"}}, [code[::-1] for code in CODES], ["*0974", "*1974"], "_mask_path"
+        {"hierarchy": {"mask": "left"}}, [code[::-1] for code in CODES], ["*0974", "*1974"], "mask_path"
     ),
     "months": Kind(
         {"hierarchy": {"dates": ["month", "year"]}},
         [f"2024-0{month}-1{day}" for month in (3, 4) for day in range(4)],
         ["2024-03", "2024-04"],
-        "_date_path",
+        "date_path",
     ),
     "quarters": Kind(
         {"hierarchy": {"dates": ["quarter", "year"]}},
         [f"2024-0{month}-1{day}" for month in (3, 4) for day in range(4)],
         ["2024-Q1", "2024-Q2"],
-        "_date_path",
+        "date_path",
     ),
     "years": Kind(
         {"hierarchy": {"dates": ["year", "decade"]}},
         [f"202{year}-03-1{day}" for year in (3, 4) for day in range(4)],
         ["2023", "2024"],
-        "_date_path",
+        "date_path",
     ),
     "decades": Kind(
         {"hierarchy": {"dates": ["decade"]}},
         [f"20{decade}9-03-1{day}" for decade in (1, 2) for day in range(4)],
         ["2010s", "2020s"],
-        "_date_path",
+        "date_path",
     ),
     "paths": Kind(
         {
@@ -120,11 +120,11 @@ KINDS = {
         },
         LEFT + RIGHT,
         ["l", "r"],
-        "_sorted_paths",
+        "sorted_paths",
     ),
-    "file": Kind({"hierarchy": {"file": "sides.csv"}}, LEFT + RIGHT, ["l", "r"], "_file_paths"),
-    "tree": Kind({"hierarchy": {"tree": {"l": LEFT, "r": RIGHT}}}, LEFT + RIGHT, ["l", "r"], "_tree_paths"),
-    "fan-out": Kind({"hierarchy": {"fanout": 4}}, LEFT + RIGHT, ["[a, d]", "[e, h]"], "_fanout_paths"),
+    "file": Kind({"hierarchy": {"file": "sides.csv"}}, LEFT + RIGHT, ["l", "r"], "file_paths"),
+    "tree": Kind({"hierarchy": {"tree": {"l": LEFT, "r": RIGHT}}}, LEFT + RIGHT, ["l", "r"], "tree_paths"),
+    "fan-out": Kind({"hierarchy": {"fanout": 4}}, LEFT + RIGHT, ["[a, d]", "[e, h]"], "fanout_paths"),
 }
 
 
@@ -135,7 +135,7 @@ def elsewhere(patch: Patch, kind: Kind) -> None:
     """Put the last value of the first group under the labels of the second."""
     honest = getattr(builders, kind.builder)
     wrong, right = (str(kind.values[place]) for place in (3, 4))
-    if kind.builder in ("_interval_path", "_mask_path", "_date_path"):
+    if kind.builder in ("interval_path", "mask_path", "date_path"):
 
         def path_of(value: Any, given: Any) -> Labels:
             path: Labels = honest(value, given)
@@ -146,9 +146,9 @@ def elsewhere(patch: Patch, kind: Kind) -> None:
         found: dict[str, Any] = {}
 
         def noted(name: str, attribute: Any, support: Any) -> list[Any]:
-            keys = ordered(name, attribute, support)
-            found.update({builders.label(key): key for key in keys})
-            return keys
+            inside = ordered(name, attribute, support)
+            found.update({keys.label(key): key for key in inside})
+            return inside
 
         patch.setattr(builders, "_ordered", noted)
         patch.setattr(builders, kind.builder, path_of)
@@ -279,8 +279,9 @@ def test_the_audit_notices_labels_that_say_something_else(monkeypatch: Patch, ki
 
 def misspell(patch: Patch) -> None:
     """Write other numbers in the place of the last of the first group, and the first of the second."""
-    honest = builders.label
-    patch.setattr(builders, "label", lambda key: {"24": "22.4", "25": "25.5"}.get(honest(key), honest(key)))
+    honest = keys.label
+    for module in (builders, paths):
+        patch.setattr(module, "label", lambda key: {"24": "22.4", "25": "25.5"}.get(honest(key), honest(key)))
 
 
 def numbers(method: str) -> Spec:
@@ -414,10 +415,10 @@ def test_the_run_notices_rows_that_are_counted_wrong(monkeypatch: Patch, method:
 
 
 ITEMS = {
-    "tree": ({"tree": {"l": LEFT, "r": RIGHT}}, "_tree_paths"),
-    "file": ({"file": "sides.csv"}, "_file_paths"),
-    "fan-out": ({"fanout": 4}, "_fanout_paths"),
-    "fan-out by support": ({"fanout": 4, "by": "support"}, "_fanout_paths"),
+    "tree": ({"tree": {"l": LEFT, "r": RIGHT}}, "tree_paths"),
+    "file": ({"file": "sides.csv"}, "file_paths"),
+    "fan-out": ({"fanout": 4}, "fanout_paths"),
+    "fan-out by support": ({"fanout": 4, "by": "support"}, "fanout_paths"),
 }
 
 

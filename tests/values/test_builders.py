@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from ringfence.errors import DataError, SpecError
 from ringfence.spec import Spec
-from ringfence.values.builders import Domain, label, number, quoted, read_domain, stated_hierarchy, text
+from ringfence.values.builders import Domain, read_domain, stated_hierarchy
+from ringfence.values.keys import label, number, quoted, text
 
 COUNTRIES = {"Europe": ["France", "Italy"], "America": ["Canada", "Peru"]}
 

@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.spec import Spec
-from ringfence.values.builders import Domain, OnLine, read_domain
+from ringfence.values.builders import Domain, read_domain
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.keys import OnLine
 from ringfence.values.recoding import Line
 
 EPOCH = dt.datetime(1970, 1, 1)

@@ -16,9 +16,9 @@ from ringfence.arrays import Floats, Ints, Longs
 from ringfence.census.census import Census, Quasi, place_of
 from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
 from ringfence.errors import DataError
-from ringfence.values.builders import label
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.keys import label
 from ringfence.values.recoding import Label, namer
 
 Representation = Literal["set", "range", "hierarchy"]

@@ -23,7 +23,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec.hierarchies import CodeSystem
 from ringfence.spec.written import CLOCK
-from ringfence.values.builders import text
+from ringfence.values.keys import text
 
 Kind: TypeAlias = Literal["text", "number", "day", "clock", "truth", "other"]
 

@@ -7,7 +7,7 @@ import ibis
 
 from ringfence.draft.profile import LISTED, Pair, Profile
 from ringfence.rows.engine import Engine
-from ringfence.values.builders import text
+from ringfence.values.keys import text
 
 OFTEN = 3
 """Rows that a value has on average, or more: with fewer, columns are one to one by chance."""

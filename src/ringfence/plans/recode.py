@@ -21,8 +21,8 @@ from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, others
 from ringfence.rows.sources import WHOSE
 from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
-from ringfence.values.builders import OnLine, label
 from ringfence.values.hierarchy import MISSING
+from ringfence.values.keys import OnLine, label
 from ringfence.values.recoding import Recoding, by_labels
 
 MASK = "*"

@@ -31,7 +31,7 @@ from ringfence.report.style import (
     shown,
 )
 from ringfence.report.words import percent
-from ringfence.values.builders import OnLine
+from ringfence.values.keys import OnLine
 
 SHOWN_PAIRS = 14
 SHOWN_VALUES, MOST_NAMED = 16, 60

@@ -21,7 +21,8 @@ from ringfence.plans.published import Published
 from ringfence.report.evidence import Marginal, attribute_losses, marginals, size_bins
 from ringfence.rows.item_columns import item_lists
 from ringfence.spec import Spec
-from ringfence.values.builders import label, read_keys, text
+from ringfence.values.builders import read_keys
+from ringfence.values.keys import label, text
 
 SHOWN_VALUES = 14
 """Values without an order are shown by name, the commonest first, up to so many; the others together."""

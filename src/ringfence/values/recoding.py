@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.errors import DataError
-from ringfence.values.builders import quoted
 from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.keys import quoted
 
 Label = str | None
 Namer = Callable[[Sequence[int]], Label]

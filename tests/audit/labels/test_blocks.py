@@ -13,7 +13,8 @@ from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.spelling import as_set
 from ringfence.errors import DataError, SpecError, Unsatisfiable
 from ringfence.spec import Spec
-from ringfence.values.builders import quoted, read_domain
+from ringfence.values.builders import read_domain
+from ringfence.values.keys import quoted
 
 # Sets and ranges: what the schemes with blocks publish
 from tests.audit_tables import KINDS, REGIONS, Row, audited, rules, text_table

@@ -23,8 +23,8 @@ from ringfence.errors import DataError, SpecError
 from ringfence.search.recode.partitions import RUNS, SETS, Branch, Partitions
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
-from ringfence.values.builders import quoted
 from ringfence.values.hierarchy import Hierarchy
+from ringfence.values.keys import quoted
 from ringfence.values.recoding import Recoding
 from tests.tables import Case, node_at, place, random_paths, scheme_cases
 
