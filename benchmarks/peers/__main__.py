@@ -1,5 +1,6 @@
 """Tools beside ours: `python -m benchmarks.peers`, or `make bench`. Writes results.json and docs/benchmarks.md.
 
+ARX takes part where the environment variable ARX_HOME names a folder that has its jar (and Java is at hand).
 `--only NAME ...` runs these tools alone (and ours beside them), `--question` and `--table` leave out what does not
 begin so; what is recorded of the others is kept. `--behind COMMAND` puts every run behind a command, such as `nice` or
 `taskset -c 0`. Without the real data (RINGFENCE_DATA), tools meet on made-up people only, and nothing is recorded.
@@ -15,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.data import data_folder
-from benchmarks.peers.contestants import EVERYONE, JUDGING, PUBLISHING
-from benchmarks.peers.meeting import ROUNDS, Bench, Row, meet
+from benchmarks.peers.contestants import ARX, EVERYONE, JUDGING, PUBLISHING
+from benchmarks.peers.meeting import ROUNDS, Bench, Row, arx_jars, meet
 from benchmarks.peers.page import RESULTS, write_page
 from benchmarks.peers.tables import contests, drawn
 
@@ -34,7 +35,8 @@ def main() -> None:
     options.add_argument("--install", action="store_true", help="make the environments, and stop")
     asked = options.parse_args()
     bench = Bench(tuple(asked.behind))
-    for each in EVERYONE:
+    present = [each for each in EVERYONE if each is not ARX or arx_jars()]
+    for each in present:
         if not asked.only or each.package in asked.only:
             bench.install(each)
     if asked.install:
@@ -48,7 +50,8 @@ def main() -> None:
             (place / "drawn").mkdir()
             meetings.append((drawn(data, place / "drawn", DRAWN), JUDGING))
         for contest, question in meetings:
-            chosen = [one for one in question.contestants if not asked.only or one.ours or one.package in asked.only]
+            invited = [one for one in question.contestants if one in present]
+            chosen = [one for one in invited if not asked.only or one.ours or one.package in asked.only]
             if asked.only and not any(one.package in asked.only for one in chosen):
                 continue
             if not (contest.name.startswith(asked.table) and question.name.startswith(asked.question)):

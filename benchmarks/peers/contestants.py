@@ -47,6 +47,8 @@ MONDRIAN = Contestant("anonypyx, Mondrian", "anonypyx_mondrian", ANONYPYX)
 MDAV = Contestant("anonypyx, MDAV", "anonypyx_mdav", ANONYPYX)
 POLARFROST = Contestant("polarfrost, Mondrian", "polarfrost", ("polarfrost==0.2.1", "pyspark<4"))
 PRIVACY_PRESERVER = Contestant("privacy-preserver, Mondrian", "privacy_preserver", ("privacy-preserver==1.0.1",))
+ARX = Contestant("ARX", "arx", ("arx",))
+"""Not installed by pip: it takes part where ARX_HOME is a folder with its jar, and Java compiles `Arx.java`."""
 PYCANON = Contestant("pycanon", "pycanon", ("pycanon==1.3.6",))
 
 
@@ -82,7 +84,7 @@ def _levels(suppression: float, *peers: Contestant) -> Question:
     return Question(f"levels-{suppression:.0%}".rstrip("%"), (best, *peers), suppression, labels=True)
 
 
-LEVELS = (_levels(0.0, ANJANA, PYTHON_ANONYMITY, CROWDS, OPENMED), _levels(0.01, ANJANA, CROWDS, OPENMED))
+LEVELS = (_levels(0.0, ARX, ANJANA, PYTHON_ANONYMITY, CROWDS, OPENMED), _levels(0.01, ARX, ANJANA, CROWDS, OPENMED))
 GROUPS = Question(
     "groups",
     (

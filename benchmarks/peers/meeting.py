@@ -1,6 +1,7 @@
 """How tools meet: in turns, each run a process of its own, so that what disturbs one disturbs all."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.peers.contestants import Contestant, K, Question
+from benchmarks.peers.contestants import ARX, Contestant, K, Question
 from benchmarks.peers.reading import Unreadable, judge, read
 from benchmarks.peers.tables import Contest
 
@@ -24,6 +25,12 @@ SECONDS = 60
 BYTES = 8 * 2**30
 
 Row = dict[str, Any]
+
+
+def arx_jars() -> str:
+    """Return the class path of ARX: the jars of the folder ARX_HOME; empty where there is none."""
+    home = os.environ.get("ARX_HOME")
+    return "" if home is None else ":".join(map(str, sorted(Path(home).glob("*.jar"))))
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,9 @@ class Bench:
     def install(self, contestant: Contestant) -> None:
         """Make the environment of a tool, unless it is there. What went wrong is kept for `run` to tell."""
         place, asked = self.environments / contestant.package, " ".join(contestant.requirements)
+        if contestant is ARX:
+            self._compile(place)
+            return
         ready = place / ".ready"
         if contestant.ours or (ready.exists() and ready.read_text(encoding="utf-8").splitlines()[0] == asked):
             return
@@ -49,6 +59,24 @@ class Bench:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         why = "" if done.returncode == 0 else f"\npip: {' '.join(errors) or done.stderr[-200:]}"
         ready.write_text(asked + why, encoding="utf-8")
+
+    def _compile(self, place: Path) -> None:
+        """Compile what asks ARX, with the jars of the folder ARX_HOME."""
+        place.mkdir(parents=True, exist_ok=True)
+        command = ["javac", "-cp", arx_jars(), "-d", str(place), str(DRIVERS.with_name("Arx.java"))]
+        try:
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
+            why = "" if done.returncode == 0 else f"\njavac: {' '.join(done.stderr.split())}"
+        except OSError as error:
+            why = f"\njavac: {error.strerror}"
+        (place / ".ready").write_text(ARX.package + why, encoding="utf-8")
+
+    def _command(self, contestant: Contestant, task: Row, place: Path) -> list[str]:
+        if contestant is not ARX:
+            return [self.python(contestant), str(DRIVERS), str(place / "task.json")]
+        java = ["java", f"-Xmx{BYTES // 2**30}g", "-cp", f"{self.environments / ARX.package}:{arx_jars()}", "Arx"]
+        asked = (task["folder"], ",".join(task["quasi"]), task["k"], task["suppression"])
+        return [*java, *map(str, asked), str(place / "release.csv"), str(place / "figures.json")]
 
     def run(self, contestant: Contestant, task: Row, place: Path) -> Row:
         """Run one job; return its figures, or how it failed."""
@@ -64,8 +92,11 @@ class Bench:
             **task,
         }
         (place / "task.json").write_text(json.dumps(whole), encoding="utf-8")
-        command = [*self.behind, self.python(contestant), str(DRIVERS), str(place / "task.json")]
-        done = subprocess.run(command, check=False, capture_output=True)
+        command = [*self.behind, *self._command(contestant, task, place)]
+        try:  # our drivers end themselves in time, ARX must be ended
+            done = subprocess.run(command, check=False, capture_output=True, timeout=SECONDS + 10)
+        except subprocess.TimeoutExpired:
+            return {"failed": f"not done in {SECONDS} s"}
         if figures.exists():
             found: Row = json.loads(figures.read_text(encoding="utf-8"))
             return found
