@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import ringfence as rf
-from ringfence import api
+from ringfence.api.making import make
 from ringfence.release.diary import Diary
 from ringfence.release.jobs import searcher
 from ringfence.rows.duckdb import DuckDB
@@ -57,7 +57,7 @@ def linked(table: pa.Table, given: rf.Spec) -> tuple[Ruler, LinkedRows, int, dic
     with DuckDB(given.data) as engine:
         rows = engine.keep(engine.open(table, given.data))
         found = ruler(engine, rows, given)
-        made, origin, published = api._made(engine, rows, given, searcher(given, Diary()))
+        made, origin, published = make(engine, rows, given, searcher(given, Diary()))
         released = engine.open(engine.fetch(published), given.data, as_it_stands=True)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         side = read_rows(engine, released, found, given, values)

@@ -1,0 +1,127 @@
+"""Releases and certificates of anybody, judged."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ringfence.api.making import located, named, with_measures
+from ringfence.errors import DataError, SpecError
+from ringfence.methods.checks import check_available, check_promise
+from ringfence.release.jobs import count_rows
+from ringfence.spec import Spec
+from ringfence.spec.data import Data
+
+if TYPE_CHECKING:
+    from ringfence.audit.verdict import Verdict
+    from ringfence.certificates import CheckedBound
+
+
+def check_bound(certificate: Path | str, spec: Spec, source: Any = None) -> "CheckedBound":
+    """Check the certificate of a dual bound (`method.bound = "dual"`) against the original and its specification.
+
+    Nothing of the search is used: the rows are counted again, and all groups of so many rows as the certificate speaks
+    of are gone through. `certificate` is the path of a run's private/certificate.json, `source` as for `anonymize`.
+
+    Raises
+    ------
+    DataError
+        If the file is no certificate, is about other rows, or says more than its prices add up to.
+    """
+    from ringfence.census.census import take_census
+    from ringfence.certificates import check_certificate
+    from ringfence.rows.columns import check_columns
+    from ringfence.rows.dates import open_original
+    from ringfence.rows.engines import engine_for
+    from ringfence.rows.sources import ROWS
+
+    check_available(spec)
+    if not spec.groups_rows:
+        raise SpecError(f"method.name = {spec.method.name!r}: certificates are about groups of rows")
+    try:
+        content = json.loads(Path(certificate).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read the certificate {str(certificate)!r}: {error}") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{str(certificate)!r} is no certificate: it holds no table of keys")
+    source = located(source, spec)
+    with engine_for(spec.data, source) as engine:
+        rows = open_original(engine, source, spec)
+        spec = with_measures(engine, rows, spec)
+        check_columns(rows.columns, spec)
+        census = take_census(count_rows(engine, rows, spec), spec, ROWS)
+    least = max([spec.k, *(spec.least_values(part.name) for part in census.sensitive)])
+    if spec.has_loose_labels:
+        least = max(least, 3)  # docs/specification.md, representations
+    return check_certificate(content, census, spec.method.minimized, [*map(spec.shown_as, census.names)], least)
+
+
+def audit(
+    table: Any,
+    spec: Spec,
+    original: Any = None,
+    *,
+    sensitive: Any = None,
+    population: Any = None,
+    other: Any = None,
+    corrupted: int = 0,
+    attacks: str | Sequence[str] = (),
+) -> "Verdict":
+    """Judge a release: does what it shows keep the promise of the specification, and how likely is anyone found?
+
+    Works on any table, whoever made it: it reads the published values and the specification, and shares no code with
+    the searches. `table` is a path or a table of any kind. Where a manifest stands beside the file, all that it says
+    of the release must be so, and the files that it lists must be those it speaks of; that of a table or a folder is
+    looked for where the specification is from, in the folder of a run (`out/private/spec.toml`). With the `original`,
+    a path or a table, the release is also traced back to it: no row may be made up, none past its boundary, and rows
+    suppressed are counted. A release of the method `ring` cannot be judged without it, and neither can k where it
+    counts people (`data.entity`): see `Verdict.unjudged`. With a table of the `population` that the rows come from,
+    `verdict.risk` has what a journalist gets, and k-map and presence are judged. `corrupted` asks what is left to
+    guess for an adversary who knows whose that many rows are. `attacks` are carried out with the original at hand:
+    "all", or some of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other`
+    release of the same table; refinement needs the release alone. A release of the method `anatomy` is two tables:
+    `sensitive` is the second, by default the file of that name beside the first.
+    """
+    from ringfence.audit.labels.told import told_measures
+    from ringfence.audit.verify import verify
+    from ringfence.release.manifest import SENSITIVE, beside, with_manifest
+    from ringfence.rows.dates import with_spelled_rows
+    from ringfence.rows.engine import as_released
+    from ringfence.rows.engines import engine_for
+    from ringfence.rows.remote import is_database, is_spark
+
+    check_promise(spec)
+    if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
+        sensitive = f"{table}_{SENSITIVE}" if is_database(table) or is_spark(table) else beside(Path(table))
+    with engine_for(spec.data, table, original, population, other) as engine:
+        known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
+        wanted = named(attacks)
+
+        def judged(data: Data) -> "tuple[Verdict, Spec]":
+            rows = engine.open(table, data, as_it_stands=True)
+            told = told_measures(engine, rows, spec, known)
+            before, everyone = (
+                None if each is None else with_spelled_rows(engine, each, told.formats) for each in known
+            )
+            verdict = verify(
+                engine,
+                rows,
+                told,
+                before,
+                population=everyone,
+                other=None if other is None else engine.open(other, data, as_it_stands=True),
+                corrupted=corrupted,
+                attacks=wanted,
+                values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
+            )
+            return verdict, told
+
+        if not isinstance(table, str | Path):
+            return judged(spec.data)[0]
+        try:  # as a release of ours is written, else as the original is
+            verdict, told = judged(as_released(spec.data))
+        except DataError:
+            if as_released(spec.data) == spec.data:
+                raise
+            verdict, told = judged(spec.data)
+        return with_manifest(engine, verdict, table, told)
