@@ -668,7 +668,7 @@ def test_a_missing_column_is_told_before_rows_are_read(tmp_path: Path) -> None:
 
 def test_statements_are_kept_and_secrets_are_not_in_them() -> None:
     """Runs of one shape have the same statements, and what was drawn in one has no part in the next."""
-    from ringfence.rows.duckdb import _statement
+    from ringfence.rows.duckdb_sql import statement
 
     table = pa.table({"row": list(range(50)), "text": ["a", "b"] * 25})
 
@@ -682,9 +682,9 @@ def test_statements_are_kept_and_secrets_are_not_in_them() -> None:
 
     keys: list[str] = []
     first = run()
-    before = _statement.cache_info()
+    before = statement.cache_info()
     second = run()
-    after = _statement.cache_info()
+    after = statement.cache_info()
     assert (after.misses, after.hits) == (before.misses, before.hits + 2)
     assert first[0] != second[0]
     assert first[1] != second[1]

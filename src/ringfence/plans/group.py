@@ -220,15 +220,19 @@ class GroupPlan(LabelledPlan):
             steps.append(LookUp(pa.table({RAW: part.raw, codes[part.name]: leaves}), {part.name: RAW}))
         sizes = {codes[part.name]: part.hierarchy.leaves for part in parts}
         known = {codes[name]: self.combinations[name].to_numpy() for name in codes}
-        words = packs(sizes, CODE)
+        words, labels = packs(sizes, CODE), self._labels(census)
         numbered = {word.name: word.of(known) for word in words} | {KEY: np.arange(self.combinations.num_rows)}
         steps += [
             *words,
             LookUp(pa.table(numbered), {word.name: word.name for word in words}),
             Draw(KEY, self._shares(), secret.hex()),
-            LookUp(self._labels(census), {SHARE: GROUP}),
+            LookUp(labels, {SHARE: GROUP}),
         ]
-        return CarryOut(steps, [*self.columns])
+        shown = labels.take(pc.unique(self.entries[GROUP]))
+        texts = {
+            name: pc.unique(shown[name]).drop_null() for name in self.columns if pa.types.is_string(shown[name].type)
+        }
+        return CarryOut(steps, [*self.columns], texts=texts)
 
     def _shares(self) -> pa.Table:
         """Return which turns of the rows of a combination go to which group."""

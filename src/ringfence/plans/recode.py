@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from ringfence.arrays import Ints, Longs, distinct_rows
+from ringfence.arrays import Bools, Ints, Longs, distinct_rows
 from ringfence.census.census import Census, Quasi, Sensitive
 from ringfence.census.covers import Covers, Shown
 from ringfence.judging.losses import detail_loss
@@ -109,7 +109,17 @@ class GlobalPlan(Plan):
             entity = census.entity or ""
             steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
             changed.append(entity)
-        return CarryOut([*steps, Drop(pa.table(failing), self.masked)], changed)
+        return CarryOut([*steps, Drop(pa.table(failing), self.masked)], changed, texts=self._texts(census, published))
+
+    def _texts(self, census: Census, published: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+        """Return the texts that the rows of a census are left with in each quasi-identifier of text."""
+        fails = self._failing(census)
+        codes, texts = census.codes[~fails], {}
+        for (name, values), leaves in zip(published.items(), codes.T, strict=True):
+            if pa.types.is_string(values.type):
+                shown = values.take(pa.array(np.unique(leaves))).to_pylist()
+                texts[name] = pa.array({*shown, *([MASK] if self.masked and fails.any() else [])} - {None}, pa.string())
+        return texts
 
     @property
     def levels(self) -> dict[str, int]:
@@ -123,18 +133,13 @@ class GlobalPlan(Plan):
 
     def published(self, census: Census) -> Published:
         """Return what the plan makes of a census: an entry for every tuple whose rows are not dropped."""
-        columns = [self.columns[name] for name in census.names]
-        blocks = [_blocks(column) for column in columns]
-        coarse = np.stack([block[leaves] for block, leaves in zip(blocks, census.codes.T, strict=True)], axis=1)
-        example, home = distinct_rows(coarse, [len(block) for block in blocks])
-        gone = {*self.suppressed}
-        fails = np.array([tuple(leaves) in gone for leaves in coarse[example].tolist()], np.bool_)[home]
-        fails |= False if census.lost is None else census.lost
-        kept = np.arange(len(coarse)) if self.masked else np.flatnonzero(~fails)
+        fails = self._failing(census)
+        kept = np.arange(len(fails)) if self.masked else np.flatnonzero(~fails)
         masked = fails[kept]
         shown, losses = [], []
-        for quasi, column, block, leaves in zip(census.quasi, columns, blocks, census.codes[kept].T, strict=True):
-            firsts, of = np.unique(block, return_inverse=True)
+        for quasi, leaves in zip(census.quasi, census.codes[kept].T, strict=True):
+            column = self.columns[quasi.name]
+            firsts, of = np.unique(_blocks(column), return_inverse=True)
             covers = Covers(
                 hierarchy=quasi.hierarchy,
                 labels=tuple(column.labels[leaf] for leaf in firsts.tolist()),
@@ -148,7 +153,7 @@ class GlobalPlan(Plan):
                 covers, loss = _with_mask(covers), np.append(loss, 1.0)
             shown.append(Shown(covers, value))
             losses.append(loss)
-        entry = np.full(len(coarse), -1)
+        entry = np.full(len(fails), -1)
         entry[kept] = np.arange(len(kept))
         return Published(
             census=census,
@@ -160,6 +165,17 @@ class GlobalPlan(Plan):
             recoded=True,
             beside=tuple(_kept_beside(part, entry) for part in others(census)),
         )
+
+    def _failing(self, census: Census) -> Bools:
+        """Return which tuples of a census are suppressed."""
+        blocks = [_blocks(self.columns[name]) for name in census.names]
+        coarse = np.stack([block[leaves] for block, leaves in zip(blocks, census.codes.T, strict=True)], axis=1)
+        gone: Longs = np.array(self.suppressed, np.int64).reshape(-1, len(blocks))
+        _, home = distinct_rows(np.concatenate([gone, coarse]), [len(block) for block in blocks])
+        fails = np.zeros(len(home), np.bool_)
+        fails[home[: len(gone)]] = True
+        those = fails[home[len(gone) :]]
+        return those if census.lost is None else those | census.lost
 
     def _fate(self) -> str:
         fate = "masked" if self.masked else "dropped"

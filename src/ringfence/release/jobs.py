@@ -245,7 +245,8 @@ def _made(
     """Carry a decision out, and then what is to be spelled alike."""
     done = decision.plan.carry_out(occasion)
     steps = [each for each in respelled if each.column in columns]
-    done = replace(done, steps=[*done.steps, *steps])
+    texts = {name: known for name, known in done.texts.items() if all(name != each.column for each in steps)}
+    done = replace(done, steps=[*done.steps, *steps], texts=texts)
     return Made(
         rows=done.rows(engine, rows, columns),
         changed=[*done.changed, *done.added, *(each.column for each in steps)],

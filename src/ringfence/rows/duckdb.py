@@ -1,15 +1,13 @@
 """The engine of DuckDB: files and tables in memory, counted and rewritten on one machine."""
 
 import contextlib
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import ibis
-import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,27 +15,33 @@ from ibis.backends.duckdb import Backend
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
+from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles, literal, paths, quoted
+from ringfence.rows.duckdb_memory import setting, usual_limit, usual_memory
+from ringfence.rows.duckdb_sql import (
+    as_text,
+    draw,
+    drawn_for,
+    engine_hash,
+    fractions_as_text,
+    md5_number,
+    statement,
+    variable,
+)
 from ringfence.rows.duckdb_words import first_sentence, saying
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.formats import BASKETS, TEXT
-from ringfence.rows.in_memory import compares_alike, counted, drawn, shuffled, stays_as_it_is, tallied
+from ringfence.rows.in_memory import compares_alike, counted, shuffled, stays_as_it_is, tallied
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
-from ringfence.rows.sources import LABEL, PLACE, ROWS, as_arrow
+from ringfence.rows.sources import PLACE, ROWS, as_arrow
 from ringfence.rows.staging import spilling
 from ringfence.rows.steps import Step, recoded, with_columns
 from ringfence.spec.data import Data
 
 BATCH = 100_000
 """How many rows are handed out at a time."""
-
-
-SHARE_OF_MEMORY = 1 / 6 / 0.8
-"""Of what DuckDB would take by itself, 80 % of the machine: a sixth of the machine. More hardly helps (docs/engines.md:
-30 million rows with 2 GB and with 6)."""
-UNITS = {"bytes": 2**-30, "KiB": 2**-20, "MiB": 2**-10, "GiB": 1, "TiB": 2**10}
 
 
 class DuckDB(Engine):
@@ -74,16 +78,20 @@ class DuckDB(Engine):
         return DuckDBFiles(self._duckdb, self._scratch, self._cleanup)
 
     @cached_property
+    def _enumerations(self) -> Enumerations:
+        return Enumerations(self._duckdb)
+
+    @cached_property
     def _duckdb(self) -> Any:
         """The connection, made when it is first needed: what lies in memory is often dealt with there (`in_memory`)."""
         self._ibis.reconnect()
         connection = self._ibis.con
-        connection.create_function("ringfence_drawn", _draw, ["TINYINT"], "UBIGINT", type="arrow", side_effects=True)
+        connection.create_function("ringfence_drawn", draw, ["TINYINT"], "UBIGINT", type="arrow", side_effects=True)
         connection.execute("PRAGMA disable_progress_bar")  # at a prompt it would write between what we show
         connection.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
         connection.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
         with saying("data.memory_limit", SpecError):
-            connection.execute(f"SET memory_limit = {literal(self._limit or _usual_limit())}")
+            connection.execute(f"SET memory_limit = {literal(self._limit or usual_limit())}")
         for name, table in self._held.items():
             connection.register(name, table)
         return connection
@@ -91,7 +99,7 @@ class DuckDB(Engine):
     @property
     def memory(self) -> str:
         """How much memory the engine may use before it goes on on the disk."""
-        return _usual_memory() if self._limit is None else _setting(self._duckdb, "memory_limit")
+        return usual_memory() if self._limit is None else setting(self._duckdb, "memory_limit")
 
     def __exit__(self, *_: object) -> None:
         connection = getattr(self._ibis, "con", None)
@@ -120,21 +128,12 @@ class DuckDB(Engine):
         self._duckdb.register(name, pa.RecordBatchReader.from_batches(schema, batches))
         return self._ibis.table(name)
 
-    def hold_labels(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a small table, its texts as enumerations: one or two bytes each when rows are shuffled."""
-        held, name = self.hold(table), self._name()
-        given, columns = held.get_name(), []
-        for place, field in enumerate(table.schema):
-            column = quoted(field.name)
-            if pa.types.is_string(field.type) and field.name == LABEL:
-                kind = quoted(f"{name} labels {place}")
-                self._duckdb.execute(
-                    f"CREATE TYPE {kind} AS ENUM (SELECT DISTINCT {column} FROM {quoted(given)} ORDER BY 1)"
-                )
-                column = f"{column}::{kind} AS {column}"
-            columns.append(column)
-        self._duckdb.execute(f"CREATE TEMP TABLE {quoted(name)} AS SELECT {', '.join(columns)} FROM {quoted(given)}")
-        return self._table(name, held.schema())  # to Ibis, enumerations are text
+    def holding(self, rows: ibis.Table, texts: Mapping[str, pa.Array]) -> ibis.Table:
+        """Return rows of which some columns of text hold these texts: as enumerations."""
+        name = self._name()
+        query = self._enumerations.of(statement(rows.op()), texts, name)
+        self._duckdb.execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
+        return self._table(name, rows.schema())  # to Ibis, enumerations are text
 
     def placed(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a number each, in the order in which they come."""
@@ -152,7 +151,7 @@ class DuckDB(Engine):
         """Return a text as a variable: statements then have the same words in every run."""
         name = self._name()
         self._duckdb.execute(f"SET VARIABLE {quoted(name)} = {literal(text)}")
-        return _variable(ibis.literal(name))
+        return variable(ibis.literal(name))
 
     def shuffled(self, rows: ibis.Table) -> ibis.Table:
         """Return rows sorted by numbers of 64 bits, drawn for each from the operating system's entropy.
@@ -161,7 +160,7 @@ class DuckDB(Engine):
         30 million, with a chance of one in 40,000, and then of two rows it shows which came first. Rows need not be
         numbered for it, so that they are held once, by the sort, which goes to the disk where memory ends.
         """
-        return rows.order_by(_drawn(ibis.literal(0, "int8")))
+        return rows.order_by(drawn_for(ibis.literal(0, "int8")))
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
@@ -169,7 +168,7 @@ class DuckDB(Engine):
 
     def as_text(self, column: ibis.Value) -> ibis.Value:
         """Return cells as text files have them: whole numbers without a fraction, as labels have them."""
-        return _as_text(column)
+        return as_text(column)
 
     def cast_or_none(self, cell: ibis.Value, kind: str) -> ibis.Value:
         """Return a cell in another type, missing where it has no counterpart there."""
@@ -177,7 +176,7 @@ class DuckDB(Engine):
 
     def digest(self, texts: Sequence[ibis.Value]) -> ibis.Value:
         """Return DuckDB's own hash, which is not for secrets, but spreads well: the key is what nobody knows."""
-        return _hash(ibis.struct({f"text {place}": text for place, text in enumerate(texts)}))
+        return engine_hash(ibis.struct({f"text {place}": text for place, text in enumerate(texts)}))
 
     def _open_place(self, place: Place, data: Data, as_it_stands: bool) -> ibis.Table:
         query = self._files.query(place, data, as_it_stands)
@@ -259,7 +258,7 @@ class DuckDB(Engine):
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()
         with self.blaming():
-            query = self._plain_text(_statement(rows.op()))
+            query = self._enumerations.as_text(statement(rows.op()))
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         return self._ibis.table(name)
 
@@ -273,46 +272,39 @@ class DuckDB(Engine):
         if held is not None:
             return held
         with self.blaming():
-            table = self._duckdb.execute(_statement(rows.op())).to_arrow_table()
+            table = self._duckdb.execute(statement(rows.op())).to_arrow_table()
         return table.cast(_plain(table.schema))
 
     def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Carry an expression out and return its rows in batches as they come, with labels as plain text."""
         with self.blaming():
-            reader = self._duckdb.execute(_statement(rows.op())).to_arrow_reader(BATCH)
+            reader = self._duckdb.execute(statement(rows.op())).to_arrow_reader(BATCH)
             for batch in reader:
                 yield batch.cast(_plain(batch.schema))
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
         if path.suffix == ".parquet":
-            options = "FORMAT parquet"
-        elif path.suffix in BASKETS.suffixes:
+            with self.blaming(f"cannot write {str(path)!r}"):
+                self._enumerations.write_parquet(statement(rows.op()), path)
+            return
+        if path.suffix in BASKETS.suffixes:
             options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
         else:
-            rows, dialect, quote = _fractions_as_text(rows), as_released(data), literal(data.quote)
+            rows, dialect, quote = fractions_as_text(rows), as_released(data), literal(data.quote)
             options = f"FORMAT csv, HEADER true, DELIMITER {literal(dialect.delimiter)}, QUOTE {quote}, ESCAPE {quote}"
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
-                rows = with_columns(rows, {name: _as_text(rows[name]).fill_null("") for name in rows.columns})
+                rows = with_columns(rows, {name: as_text(rows[name]).fill_null("") for name in rows.columns})
         with self.blaming(f"cannot write {str(path)!r}"):
-            query = self._plain_text(_statement(rows.op()))
+            query = self._enumerations.as_text(statement(rows.op()))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     def write_folder(self, rows: ibis.Table, folder: Path, data: Data, partition_by: Sequence[str]) -> None:  # noqa: ARG002
         """Carry an expression out into Parquet files of a new folder; the values of some columns become folders."""
         parts = f", PARTITION_BY ({', '.join(map(quoted, partition_by))})" if partition_by else ", PER_THREAD_OUTPUT"
         with self.blaming(f"cannot write {str(folder)!r}"):
-            query = self._plain_text(self._ibis.compile(rows))
+            query = self._enumerations.as_text(self._ibis.compile(rows))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(folder))} (FORMAT parquet{parts})")
-
-    def _plain_text(self, query: str) -> str:
-        """Return a query with enumerations as text: a Parquet file has the dictionary of all that a column could be,
-        and its statistics, also of labels that no row is left with. To Ibis they are text already."""
-        found = self._duckdb.sql(query)
-        plain = {name: _without_enumerations(kind) for name, kind in zip(found.columns, found.types, strict=True)}
-        changed = [name for name, kind in zip(found.columns, found.types, strict=True) if plain[name] != str(kind)]
-        casts = [f"CAST({quoted(name)} AS {plain[name]}) AS {quoted(name)}" for name in changed]
-        return f"SELECT * REPLACE ({', '.join(casts)}) FROM ({query})" if casts else query
 
     def versions(self) -> dict[str, str]:
         """Return the version of DuckDB."""
@@ -359,79 +351,6 @@ _SCHEMAS: dict[tuple[tuple[str, pa.DataType], ...], ibis.Schema] = {}
 """What Ibis calls the columns of tables of Arrow."""
 
 
-@lru_cache(maxsize=1000)
-def _statement(node: ops.Node) -> str:
-    """Return an expression in SQL. Tables are numbered, so that runs of one shape have equal expressions, and to put
-    one into words takes longer than to carry it out on some thousand rows."""
-    return str(ibis.duckdb.compile(node.to_expr()))
-
-
-_ENUMERATION = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
-
-
-def _without_enumerations(kind: object) -> str:
-    """Return a type of DuckDB with text in the place of enumerations, also inside lists and the like.
-
-    >>> _without_enumerations("STRUCT(a ENUM('it''s (b)', 'c')[], d INTEGER)")
-    'STRUCT(a VARCHAR[], d INTEGER)'
-    """
-    return _ENUMERATION.sub("VARCHAR", str(kind))
-
-
-@ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
-def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
-    """The hash of a text as a number, by DuckDB."""
-
-
-@ibis.udf.scalar.builtin(name="getvariable", signature=(("string",), "string"))
-def _variable(called):  # type: ignore[no-untyped-def]  # what Ibis wants
-    """A variable of DuckDB."""
-
-
-def _draw(cells: pa.Array) -> pa.Array:
-    """Return a number of 64 bits for each cell, from the operating system's entropy."""
-    return pa.array(drawn(len(cells)))
-
-
-@ibis.udf.scalar.builtin(name="ringfence_drawn", signature=(("int8",), "uint64"))
-def _drawn(cell):  # type: ignore[no-untyped-def]  # what Ibis wants
-    """A number for each row, drawn by `_draw`."""
-
-
-@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
-def _hash(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
-    """A number of 64 bits for some cells, by DuckDB."""
-
-
-def _setting(connection: Any, name: str) -> str:
-    return str(connection.execute(f"SELECT current_setting({literal(name)})").fetchall()[0][0])
-
-
-@cache
-def _usual_limit() -> str:
-    """Return how much memory a connection gets, where nothing is asked for: a share of what DuckDB would take."""
-    with duckdb.connect() as connection:
-        return f"{SHARE_OF_MEMORY * _gibibytes(_setting(connection, 'memory_limit')):.3f}GiB"
-
-
-@cache
-def _usual_memory() -> str:
-    """Return the same in the words of DuckDB."""
-    with duckdb.connect() as connection:
-        connection.execute(f"SET memory_limit = {literal(_usual_limit())}")
-        return _setting(connection, "memory_limit")
-
-
-def _gibibytes(shown: str) -> float:
-    """Return a size that DuckDB shows.
-
-    >>> _gibibytes("18.7 GiB"), _gibibytes("512.0 MiB")
-    (18.7, 0.5)
-    """
-    number, unit = shown.split()
-    return float(number) * UNITS[unit]
-
-
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema with text in the place of enumerations."""
     return pa.schema([f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema])
@@ -439,26 +358,6 @@ def _plain(schema: pa.Schema) -> pa.Schema:
 
 def _is_field(value: ops.Value, name: str) -> bool:
     return isinstance(value, ops.Field) and value.name == name
-
-
-def _fractions_as_text(rows: ibis.Table) -> ibis.Table:
-    fractions = [name for name, kind in rows.schema().items() if kind.is_floating() or kind.is_decimal()]
-    return with_columns(rows, {name: _as_text(rows[name]) for name in fractions})
-
-
-def _as_text(column: ibis.Value) -> ibis.Value:
-    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats.
-
-    Decimals always have a digit before the point: the engine writes .5 where their type has no place for one.
-    """
-    kind = column.type()
-    if isinstance(kind, dt.Decimal) and kind.precision == kind.scale and (kind.precision or 38) < 38:
-        column = column.cast(dt.Decimal(kind.precision + 1, kind.scale))
-    if not kind.is_floating():
-        return column.cast("string")
-    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
-    same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
-    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
 
 
 def _kinds(table: pa.Table) -> str:

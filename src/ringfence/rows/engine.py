@@ -90,7 +90,8 @@ class Engine(ABC):
 
     @abstractmethod
     def digest(self, texts: Sequence[ibis.Value]) -> ibis.Value:
-        """Return a number of 64 bits for some texts, none of them missing, with all bits evenly spread."""
+        """Return a number of 64 bits for some texts, with all bits evenly spread; a missing one is as an empty one, or
+        as a text of its own."""
 
     @abstractmethod
     def keep(self, rows: ibis.Table) -> ibis.Table:
@@ -136,9 +137,10 @@ class Engine(ABC):
         """Return a text that is another one in every run, such as a key, for expressions."""
         return ibis.literal(text)
 
-    def hold_labels(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a small table with a column of labels: few, and repeated in many rows."""
-        return self.hold(table)
+    def holding(self, rows: ibis.Table, texts: Mapping[str, pa.Array]) -> ibis.Table:  # noqa: ARG002
+        """Return rows of which some columns of text are known to hold these texts, none of them missing, and no other:
+        each of them in many rows, so that an engine may number them."""
+        return rows
 
     def shuffled(self, rows: ibis.Table) -> ibis.Table:
         """Return rows in a random order that nobody can guess: that of the input must not show."""
@@ -229,8 +231,7 @@ class Engine(ABC):
         relative error of 1/sqrt(m). As long as one part in twenty is empty, there are few combinations, and the empty
         ones tell better how many (linear counting, Whang et al. 1990).
         """
-        texts = [self.as_text(rows[name]).fill_null("") for name in columns]
-        digest = self.digest([self.told(token_hex(8)), *texts])
+        digest = self.digest([self.told(token_hex(8)), *(self.as_text(rows[name]) for name in columns)])
         parts = rows.select((digest & (CELLS - 1)).name(KEY), ((digest >> 16) & 0xFFFFFFFF).name(PLACE))
         least = self.fetch(parts.group_by(KEY).aggregate(parts[PLACE].min().name(PLACE)))[PLACE]
         empty = CELLS - len(least)

@@ -199,7 +199,7 @@ class Postgres(Engine):
         """
         digest: ibis.Value = ibis.literal(0, "int64")
         for text in texts:
-            digest = _hash(text, digest)
+            digest = _hash(text.fill_null(""), digest)
         return digest
 
     def keep(self, rows: ibis.Table) -> ibis.Table:

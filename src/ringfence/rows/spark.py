@@ -158,7 +158,7 @@ class Spark(Engine):
 
     def digest(self, texts: Sequence[ibis.Value]) -> ibis.Value:
         """Return Spark's own hash, which is not for secrets, but spreads well: the key is what nobody knows."""
-        return _hash(ibis.struct({f"text {place}": text for place, text in enumerate(texts)}))
+        return _hash(ibis.struct({f"text {place}": text.fill_null("") for place, text in enumerate(texts)}))
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""

@@ -6,7 +6,7 @@ each other have names that no data has.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from secrets import token_hex
 from typing import Protocol, runtime_checkable
@@ -30,8 +30,8 @@ class Hands(Protocol):
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a small table, to be joined with."""
 
-    def hold_labels(self, table: pa.Table) -> ibis.Table:
-        """Return the rows of a small table whose texts are labels: few, and repeated in many rows."""
+    def holding(self, rows: ibis.Table, texts: Mapping[str, pa.Array]) -> ibis.Table:
+        """Return rows of which some columns of text hold these texts, and no other."""
 
     def placed(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a number each, all different, in the column `PLACE`."""
@@ -82,11 +82,15 @@ def recoded(table: pa.Table, steps: Sequence[Step]) -> pa.Table | None:
 
 @dataclass(frozen=True, eq=False)
 class CarryOut:
-    """How a plan is carried out: its steps, the columns whose values these change, and those that they add."""
+    """How a plan is carried out: its steps, the columns whose values these change, and those that they add.
+
+    `texts` are those that columns of text hold in the end, where that is known: each that a row is left with, no other.
+    """
 
     steps: Sequence[Step]
     changed: Sequence[str]
     added: Sequence[str] = ()
+    texts: Mapping[str, pa.Array] = field(default_factory=dict)
 
     def rows(self, engine: Hands, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
         """Return some columns of what becomes of the rows, and those that are added, in random order."""
@@ -96,7 +100,9 @@ class CarryOut:
             return done
         for step in self.steps:
             rows = step.carry_out(engine, rows)
-        return engine.shuffled(rows.select(*names))
+        rows = rows.select(*names)
+        texts = {name: known for name, known in self.texts.items() if name in names and rows[name].type().is_string()}
+        return engine.shuffled(engine.holding(rows, texts) if texts else rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +168,7 @@ class Relabel:
     published: pa.Array
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
-        lookup = engine.hold_labels(pa.table({RAW: self.raw, LABEL: self.published}))
+        lookup = engine.hold(pa.table({RAW: self.raw, LABEL: self.published}))
         joined = rows.left_join(lookup, [engine.same(rows[self.column], lookup[RAW], bool(self.raw.null_count))])
         return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
 

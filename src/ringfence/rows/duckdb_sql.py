@@ -1,0 +1,64 @@
+"""What expressions say in the words of DuckDB: its functions, and cells as text."""
+
+from functools import lru_cache
+
+import ibis
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import pyarrow as pa
+
+from ringfence.rows.in_memory import drawn
+from ringfence.rows.steps import with_columns
+
+
+@lru_cache(maxsize=1000)
+def statement(node: ops.Node) -> str:
+    """Return an expression in SQL. Tables are numbered, so that runs of one shape have equal expressions, and to put
+    one into words takes longer than to carry it out on some thousand rows."""
+    return str(ibis.duckdb.compile(node.to_expr()))
+
+
+@ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
+def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
+    """The hash of a text as a number, by DuckDB."""
+
+
+@ibis.udf.scalar.builtin(name="getvariable", signature=(("string",), "string"))
+def variable(called):  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A variable of DuckDB."""
+
+
+def draw(cells: pa.Array) -> pa.Array:
+    """Return a number of 64 bits for each cell, from the operating system's entropy."""
+    return pa.array(drawn(len(cells)))
+
+
+@ibis.udf.scalar.builtin(name="ringfence_drawn", signature=(("int8",), "uint64"))
+def drawn_for(cell):  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A number for each row, drawn by `draw`."""
+
+
+@ibis.udf.scalar.builtin(name="hash")  # type: ignore[untyped-decorator]
+def engine_hash(cells) -> dt.uint64:  # type: ignore[no-untyped-def]  # what Ibis wants
+    """A number of 64 bits for some cells, by DuckDB."""
+
+
+def fractions_as_text(rows: ibis.Table) -> ibis.Table:
+    """Return rows with fractions as text."""
+    fractions = [name for name, kind in rows.schema().items() if kind.is_floating() or kind.is_decimal()]
+    return with_columns(rows, {name: as_text(rows[name]) for name in fractions})
+
+
+def as_text(column: ibis.Value) -> ibis.Value:
+    """Return values as text, whole numbers without a fraction as labels have them: gaps turn integers into floats.
+
+    Decimals always have a digit before the point: the engine writes .5 where their type has no place for one.
+    """
+    kind = column.type()
+    if isinstance(kind, dt.Decimal) and kind.precision == kind.scale and (kind.precision or 38) < 38:
+        column = column.cast(dt.Decimal(kind.precision + 1, kind.scale))
+    if not kind.is_floating():
+        return column.cast("string")
+    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
+    same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
+    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
