@@ -1,12 +1,15 @@
 """PostgreSQL as a source and as a target, on a real server: what lies there, who may what, and what fails."""
 
 import json
+import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -306,6 +309,71 @@ def test_a_connection_that_is_lost_is_told(sql: Sql, server: Server, tmp_path: P
     assert tables(sql) == []
     assert not (tmp_path / "out").exists()
     assert rf.run(spec, tmp_path / "out", report=False).audit.ok
+
+
+COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+"""The message by which a client has its work committed."""
+
+
+@contextmanager
+def cut_at_commit(port: int, *, passed_on: bool) -> Iterator[int]:
+    """A way to a server that ends when a client says COMMIT: before the server hears it, or after it has done it and
+    before the client does. Yields its port."""
+    ways: list[socket.socket] = []
+
+    def carry(given: socket.socket, taken: socket.socket, *, to_server: bool, told: threading.Event) -> None:
+        with suppress(OSError):
+            while data := given.recv(2**16):
+                if to_server and COMMIT in data:
+                    told.set()
+                    if not passed_on:
+                        break
+                elif not to_server and told.is_set():
+                    break
+                taken.sendall(data)
+        for end in (given, taken):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def welcome() -> None:
+        with suppress(OSError):
+            while True:
+                client, server = door.accept()[0], socket.create_connection(("127.0.0.1", port))
+                ways.extend([client, server])
+                told = threading.Event()
+                for given, taken, to_server in ((client, server, True), (server, client, False)):
+                    work = {"to_server": to_server, "told": told}
+                    threading.Thread(target=carry, args=(given, taken), kwargs=work, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        threading.Thread(target=welcome, daemon=True).start()
+        yield door.getsockname()[1]
+        door.shutdown(socket.SHUT_RDWR)
+    for way in ways:
+        way.close()
+
+
+@pytest.mark.parametrize("passed_on", [False, True])
+def test_a_connection_that_is_lost_at_the_very_end_says_how_to_find_out(
+    passed_on: bool, sql: Sql, server: Server, tmp_path: Path
+) -> None:
+    """The client cannot know whether the server has done it: the question that it names tells."""
+    source, data = put("postgres", PEOPLE, tmp_path)
+    output = {"to": source, "table": 'people.it\'s "released"'}
+    rf.run(asked(source=source, output=output, **data), tmp_path / "out", report=False)
+    before = (tmp_path / "out/public/manifest.json").read_bytes()
+    with cut_at_commit(server.port, passed_on=passed_on) as port:
+        way = source.replace(f":{server.port}/", f":{port}/")
+        assert way != source
+        with pytest.raises(EngineError, match="cannot say whether") as raised:
+            rf.run(asked(source=way, output={**output, "to": way}, **data), tmp_path / "out", report=False)
+    found = re.search(r"ends in '(id \w+)', .* to see it: (.*)\. Then run again", str(raised.value))
+    assert found is not None
+    (comment,) = sql.execute(found[2]).fetchone() or ("",)
+    assert comment.endswith(found[1]) == passed_on
+    assert tables(sql) == ['it\'s "released"']
+    assert (tmp_path / "out/public/manifest.json").read_bytes() == before
+    assert rf.run(asked(source=source, output=output, **data), tmp_path / "out", report=False).audit.ok
 
 
 def staged_then(monkeypatch: pytest.MonkeyPatch, happens: Callable[[PostgresTarget], None]) -> None:

@@ -138,13 +138,19 @@ class PostgresTarget:
                 self._connection.execute(f"COMMENT ON TABLE {final} IS '{comment}'")
         try:
             self._connection.commit()
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             if not self._connection.closed:
                 raise complaint(error, f"cannot write {self.shown}") from error
-            raise EngineError(
-                f"cannot say whether {self.shown} was written: the connection was lost while it was put in place. It is"
-                " the earlier release or the new one, as a whole: run again"
-            ) from error
+            raise EngineError(self._in_doubt(note)) from error
+
+    def _in_doubt(self, note: str) -> str:
+        """Return what to say where the server was told to commit and did not answer: only there it is known."""
+        table = f"{quoted(self._schema)}.{quoted(self._name)}".replace("'", "''")
+        return (
+            f"cannot say whether {self.shown} was written: the connection was lost while it was put in place. It is the"
+            f" new release if the comment on it ends in {note.rpartition(', ')[2]!r}, else what was there before; to see"
+            f" it: SELECT obj_description(to_regclass('{table}'), 'pg_class'). Then run again: that is safe in both cases"
+        )
 
     @contextlib.contextmanager
     def _saying(self) -> Iterator[None]:
