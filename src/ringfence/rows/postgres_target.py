@@ -148,8 +148,9 @@ class PostgresTarget:
         table = f"{quoted(self._schema)}.{quoted(self._name)}".replace("'", "''")
         return (
             f"cannot say whether {self.shown} was written: the connection was lost while it was put in place. It is the"
-            f" new release if the comment on it ends in {note.rpartition(', ')[2]!r}, else what was there before; to see"
-            f" it: SELECT obj_description(to_regclass('{table}'), 'pg_class'). Then run again: that is safe in both cases"
+            f" new release if the comment on it ends in {note.rpartition(', ')[2]!r}, else what was there before; to"
+            f" see it: SELECT obj_description(to_regclass('{table}'), 'pg_class'). Then run again: that is safe in both"
+            " cases"
         )
 
     @contextlib.contextmanager
