@@ -1,6 +1,10 @@
 """Spark: DataFrames, folders and tables as sources; rows that no failing task doubles or loses; nothing collected."""
 
+import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -267,8 +271,10 @@ def in_another_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
         yield batch.take(pa.array(order, pa.int64()))
 
 
-def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows in another order each time; the first attempt of one task fails half way."""
+def killed_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return rows in another order each time; the first attempt of one task is killed half way, with its process."""
+    import signal
+
     import pyspark
 
     task = pyspark.TaskContext.get()
@@ -276,15 +282,28 @@ def failing_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
     for batch in in_another_order(batches):
         yield batch
         if task.partitionId() == 0 and task.attemptNumber() == 0:
-            raise RuntimeError("a task that fails")
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_tasks_that_fail_double_and_lose_nobody() -> None:
+def test_tasks_that_are_killed_double_and_lose_nobody() -> None:
     frame = spark().createDataFrame(PEOPLE).repartition(2)
-    release = rf.anonymize(frame.mapInArrow(failing_at_first, frame.schema), spec_of("mondrian"))
+    release = rf.anonymize(frame.mapInArrow(killed_at_first, frame.schema), spec_of("mondrian"))
     assert release.audit.ok
     assert release.table.collect() == release.table.collect()
     assert everyone(release) == list(range(600))
+
+
+@pytest.mark.skipif("CI" not in os.environ, reason="starts a cluster of its own, half a minute: set CI to have it done")
+def test_an_executor_that_is_killed_doubles_and_loses_nobody(tmp_path: Path) -> None:
+    """Rows that lay with it alone are lost, and the job says so; those in a folder that all reach are not."""
+    spark()  # or what is missing for it
+    script = [sys.executable, "-m", "tests.lost_executor", str(tmp_path)]
+    done = subprocess.run(script, check=True, timeout=300, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    without, with_folder = map(json.loads, done.stdout.splitlines())
+    assert without["killed"] == with_folder["killed"] == 1
+    assert "an executor was lost with rows that were drawn already; nothing was released" in without["said"]
+    assert with_folder["ok"]
+    assert with_folder["who"] == list(range(600))
 
 
 def test_rows_keep_their_numbers_however_often_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
