@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+unexport PYTHONDONTWRITEBYTECODE  # else each of hundreds of processes would compile all modules again
 
 .PHONY: demo test test-long ready-to-test lint warm pages bench bench-check wheel clean
 .DEFAULT_GOAL := help

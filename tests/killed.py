@@ -1,10 +1,10 @@
 """Runs that are killed: a program that forks run after run, kills each somewhere, and looks at what is left.
 
-    python tests/killed.py FOLDER steps|first|files|random TIMES
+    python tests/killed.py FOLDER steps|first|files|random TIMES ...
     python tests/killed.py FOLDER database TIMES ADDRESS
 
-What is wrong is printed, line by line; in the end, how many were killed. It is a program of its own because the parent
-must be warm, so that a run takes a moment, and must not have threads.
+What is wrong is printed, line by line; after each way to kill, how many were killed. It is a program of its own because
+the parent must be warm, so that a run takes a moment, and must not have threads.
 """
 
 import contextlib
@@ -19,15 +19,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import ringfence as rf
 from ringfence import api
-from ringfence.release.folder import Version
+from ringfence.release.folder import Version, new_version
 from ringfence.rows import staging
 from ringfence.rows.duckdb import DuckDB
 
+EVERY = 4
+"""After so many kills at steps, a whole run is left in peace; else, what the next one begins with."""
 STEPS = ("replace", "rename", "symlink", "fsync", "mkdir", "unlink", "rmdir", "open")
 """What a run asks the system for that changes something, or is about to."""
 OLD, NEW = 2, 3
@@ -99,6 +102,13 @@ def shown(folder: Path) -> Iterator[str]:
         yield "neither the old release nor the new one"
 
 
+def other_k(folder: Path) -> int:
+    """The k of the release that a folder does not show."""
+    manifest = folder / "out/public/manifest.json"
+    shows_new = manifest.exists() and json.loads(manifest.read_text())["spec"]["privacy"] == {"k": NEW}
+    return OLD if shows_new else NEW
+
+
 def names_in(folder: Path) -> set[str]:
     """What lies in a folder."""
     return {path.name for path in folder.iterdir()}
@@ -118,11 +128,17 @@ def left(folder: Path) -> Iterator[str]:
             yield f"left in {place}: {names_in(place) - names}"
 
 
-def after_a_kill(folder: Path, when: str, *, first: bool = False) -> None:
-    """Look at what a kill has left, publish again, and look again."""
+def sweep(folder: Path) -> None:
+    """Begin a run, which sweeps what dead ones have left, and let it be."""
+    with new_version(folder / "out"), staging.spilling():
+        pass
+
+
+def after_a_kill(folder: Path, when: str, work: Callable[[], None], *, first: bool = False) -> None:
+    """Look at what a kill has left, publish again, or begin to, and look again."""
     public = folder / "out/public/release.csv"
     wrong = [] if first and not public.exists() else [*shown(folder)]
-    if not forked(lambda: run(folder, OLD)):
+    if not forked(work):
         wrong.append("the next run failed")
     for line in [*wrong, *shown(folder), *left(folder)]:
         print(f"killed {when}: {line}", flush=True)
@@ -135,13 +151,18 @@ def at_every_step(folder: Path, every: int, *, first: bool) -> int:
         if first:
             shutil.rmtree(folder / "out", ignore_errors=True)
 
-        def work(step: int = step) -> None:
+        def work(step: int = step, k: int = other_k(folder)) -> None:
             die_at(step)
-            run(folder, NEW)
+            run(folder, k)
 
         if forked(work):
+            for line in [*shown(folder), *left(folder)]:
+                print(f"not killed at all: {line}", flush=True)
             return step // every
-        after_a_kill(folder, f"before step {step}", first=first)
+        whole = first or step % EVERY == 0
+        after_a_kill(
+            folder, f"before step {step}", partial(run, folder, OLD) if whole else partial(sweep, folder), first=first
+        )
         step += every
 
 
@@ -153,7 +174,7 @@ def at_random(folder: Path, times: int) -> int:
     for _ in range(times):
         moment = random.uniform(0, duration)
         forked(lambda: run(folder, NEW), after=moment)
-        after_a_kill(folder, f"after {moment:.4f} s")
+        after_a_kill(folder, f"after {moment:.4f} s", partial(run, folder, OLD))
     return times
 
 
@@ -231,25 +252,26 @@ def in_a_database(folder: Path, times: int, address: str) -> int:
     return times
 
 
-def main(folder: Path, what: str, times: int, *address: str) -> None:
-    """Kill, look, and say how often."""
-    if what == "database":
-        print(json.dumps({"killed": in_a_database(folder, times, *address)}))
+def main(folder: Path, *ways: str) -> None:
+    """Kill in one way after the other, look, and say how often."""
+    if ways[0] == "database":
+        print(json.dumps({"killed": in_a_database(folder, int(ways[1]), ways[2])}))
         return
     (folder / "people.csv").write_text("q,s\n" + "".join(f"{'abc'[i % 3]},{i}\n" for i in range(12)) + "z,99\n")
     with contextlib.suppress(FileExistsError):
         (folder / "cwd").mkdir()
     os.chdir(folder / "cwd")
-    run(folder, OLD)
-    match what:
-        case "steps" | "first":
-            done = at_every_step(folder, times, first=what == "first")
-        case "files":
-            done = while_files_are_written(folder)
-        case _:
-            done = at_random(folder, times)
-    print(json.dumps({"killed": done}))
+    for what, times in zip(ways[::2], map(int, ways[1::2]), strict=True):
+        run(folder, OLD)
+        match what:
+            case "steps" | "first":
+                done = at_every_step(folder, times, first=what == "first")
+            case "files":
+                done = while_files_are_written(folder)
+            case _:
+                done = at_random(folder, times)
+        print(json.dumps({"way": what, "killed": done}), flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])
+    main(Path(sys.argv[1]), *sys.argv[2:])

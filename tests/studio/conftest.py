@@ -1,5 +1,6 @@
 """One studio and one browser for all tests of the studio: the real ones."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -60,20 +61,25 @@ def start(*arguments: str, run: tuple[str, ...] = RUN, **environment: str) -> St
         stdout=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
+        start_new_session=True,
     )
     assert process.stdout is not None
     return Studio(process, json.loads(process.stdout.readline())["address"])
 
 
 def end(studio: Studio, by: signal.Signals | None = signal.SIGINT) -> int:
-    """End a studio as Ctrl-C does, or by another signal, or wait until it ends itself; return its exit code."""
+    """End a studio as Ctrl-C does, or by another signal, or wait until it ends itself; return its exit code.
+
+    The process that its workers would have come from may still be loading what they need: nobody waits for that.
+    """
     studio.client.close()
     if by is not None:
         studio.process.send_signal(by)
     try:
         return studio.process.wait(30)
     finally:
-        studio.process.kill()
+        with contextlib.suppress(ProcessLookupError):  # they have ended
+            os.killpg(studio.process.pid, signal.SIGKILL)
         studio.process.communicate()
 
 
@@ -89,6 +95,15 @@ def studio(opened: Path) -> Iterator[Studio]:
     found = start("--browser", BROWSER=f"sh -c 'echo %s > {opened}'")
     yield found
     end(found)
+
+
+@pytest.fixture(scope="module")  # a studio forgets projects that were not looked at for long
+def made(studio: Studio) -> tuple[str, dict[str, Any]]:
+    """A project on a small table, and a release of it."""
+    path = f"/projects/{studio.upload(PEOPLE)['id']}"
+    over = studio.finished(path, studio.client.post(f"{path}/runs", json={}).json())
+    assert over["state"] == "done", over["error"]
+    return path, studio.client.get(f"{path}/releases/{over['result']['release']}").json()
 
 
 @pytest.fixture(scope="session")

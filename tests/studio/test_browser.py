@@ -181,10 +181,8 @@ def test_what_cannot_be_is_told_and_one_goes_on(page: "Page") -> None:
     page.wait_for_selector("#verdict >> text=The promise holds")
 
 
-def test_saved_project_is_audited_again(page: "Page", studio: Studio) -> None:
-    project = studio.upload(PEOPLE)
-    path = f"/projects/{project['id']}"
-    studio.finished(path, studio.client.post(f"{path}/runs", json={}).json())
+def test_saved_project_is_audited_again(page: "Page", studio: Studio, made: Any) -> None:
+    path, _ = made
     saved = studio.client.get(f"{path}/file").content
     page.set_input_files("#file", {"name": "a.ringfence", "mimeType": "application/zip", "buffer": saved})
     page.wait_for_selector("text=What is in the table?")
@@ -286,7 +284,7 @@ def test_baskets_from_sample_to_download(page: "Page") -> None:
     assert taken.value.path().stat().st_size > 10_000
 
 
-def test_many_columns_with_long_names_keep_their_shape(page: "Page") -> None:
+def test_many_columns_with_long_names_keep_their_shape(page: "Page", studio: Studio) -> None:
     names = [f"answer_{n:02d}_of_a_survey_whose_columns_have_long_names" for n in range(24)]
     rows = "".join(",".join(str((n * at) % 7) for at in range(1, 25)) + "\n" for n in range(60))
     load(page, f"{','.join(names)}\n{rows}", "wide.csv")
@@ -294,9 +292,11 @@ def test_many_columns_with_long_names_keep_their_shape(page: "Page") -> None:
     choice = page.locator("fieldset.choice").first.bounding_box()
     assert choice is not None
     assert choice["height"] < 40, "roles stand in one line"
-    for at in range(24):
-        page.check(f"#role-{at}-quasi", force=True)
-        settled(page)
+    path = f"/projects/{page.url.split('/p/')[1].split('#')[0]}"
+    roles = {"attributes": {name: {"role": "quasi"} for name in names}}
+    assert studio.client.patch(f"{path}/spec", json={"tables": roles}).status_code == 200
+    page.reload()
+    page.wait_for_selector("#role-23-quasi:checked")
     step(page, "hierarchies")
     page.wait_for_selector(".tree")
     page.click("#column-23")
@@ -336,10 +336,11 @@ def test_pages_serve_everyone(page: "Page", studio: Studio) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
+    every = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}
+    of_colours = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
-    def judged(where: str) -> None:
-        rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
-        found = axe.run(page, options=rules).response["violations"]
+    def judged(where: str, rules: dict[str, Any] = every) -> None:
+        found = axe.run(page, options={"runOnly": rules}).response["violations"]
         told = [(each["id"], [node["html"][:120] for node in each["nodes"][:3]]) for each in found]
         assert told == [], where
 
@@ -361,13 +362,13 @@ def test_pages_serve_everyone(page: "Page", studio: Studio) -> None:
         judged(name)
         page.click("#theme")
         page.wait_for_selector(sign)
-        judged(f"{name}, dark")
+        judged(f"{name}, dark", of_colours)  # all else is the same
         page.click("#theme")
 
     for name, sign in ready.items():
         judged_both_ways(name, sign)
     path = f"/projects/{page.url.split('/p/')[1].split('#')[0]}"
-    asked = {"budget": 5, "methods": ["mondrian", "hilbert"]}
+    asked = {"budget": 5, "methods": ["hilbert"]}
     studio.finished(path, studio.client.post(f"{path}/comparison", json=asked).json())
     studio.finished(path, studio.client.post(f"{path}/runs", json={"attacks": ["linkage"]}).json())
     page.reload()
