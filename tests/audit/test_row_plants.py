@@ -17,7 +17,7 @@ import ringfence as rf
 from ringfence import api
 from ringfence.errors import DataError
 from ringfence.release.job import AuditFailed
-from ringfence.rows import same_value, sources, steps
+from ringfence.rows import lookups, same_value, sources, steps
 from ringfence.rows.duckdb import DuckDB
 from ringfence.spec.data import Data
 
@@ -133,17 +133,17 @@ def swapped_column(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, swapped(table[name].combine_chunks()))
 
 
-def last_column_swapped(step: steps.LookUp) -> steps.LookUp:
+def last_column_swapped(step: lookups.LookUp) -> lookups.LookUp:
     """A look-up that gives two rows each other's last column."""
     return replace(step, table=swapped_column(step.table, step.table.column_names[-1]))
 
 
-def off_by_one(step: steps.Draw) -> steps.Draw:
+def off_by_one(step: lookups.Draw) -> lookups.Draw:
     """Shares of which the first loses a turn and the last gets one that nobody has."""
-    first = step.shares[steps.FIRST].to_numpy().copy()
+    first = step.shares[lookups.FIRST].to_numpy().copy()
     first[0] += 1
-    place = step.shares.column_names.index(steps.FIRST)
-    return replace(step, shares=step.shares.set_column(place, steps.FIRST, pa.array(first)))
+    place = step.shares.column_names.index(lookups.FIRST)
+    return replace(step, shares=step.shares.set_column(place, lookups.FIRST, pa.array(first)))
 
 
 def doubled_labels(step: steps.Relabel) -> steps.Relabel:
@@ -159,10 +159,10 @@ FAULTS: dict[str, tuple[Fault, list[str]]] = {
         [*RECODING, "itemsets"],
     ),
     "a label doubled": (given(steps.Relabel, doubled_labels), [*RECODING, "itemsets"]),
-    "a row doubled by a join": (after(steps.LookUp, doubled), [*GROUPING, "anatomy"]),
+    "a row doubled by a join": (after(lookups.LookUp, doubled), [*GROUPING, "anatomy"]),
     "a row doubled by labels": (after(steps.Relabel, doubled), [*RECODING, "itemsets"]),
-    "labels of another group": (given(steps.LookUp, last_column_swapped), ALONE),
-    "shares off by one": (given(steps.Draw, off_by_one), [*GROUPING, "anatomy"]),
+    "labels of another group": (given(lookups.LookUp, last_column_swapped), ALONE),
+    "shares off by one": (given(lookups.Draw, off_by_one), [*GROUPING, "anatomy"]),
     "no class dropped": (given(steps.Drop, lambda s: replace(s, classes=s.classes.slice(0, 0))), DROPPING),
     "another class dropped": (given(steps.Drop, lambda s: replace(s, classes=s.classes.slice(1))), DROPPING),
 }

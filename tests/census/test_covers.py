@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.census import covers
 from ringfence.census.census import Census, Quasi
 from ringfence.census.covers import Representation, cover, cover_groups
 from ringfence.census.groups import Groups
@@ -114,8 +115,12 @@ def cell_cost(name: str, quasi: Quasi, covered: set[int]) -> float:
     return len(covered) / tree.leaves if len(covered) > 1 else 0.0
 
 
-def test_many_sets_are_told_apart() -> None:
-    """Sets are numbered leaf by leaf, all at once: none may be taken for another, however they nest."""
+@pytest.mark.parametrize("words", [None, 0, 1])
+def test_many_sets_are_told_apart(words: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets are numbered leaf by leaf, all at once: none may be taken for another, however they nest, and also where
+    sums of words do not tell them apart: nothing from anything, or only how large they are."""
+    if words is not None:
+        monkeypatch.setattr(covers, "_words", lambda count: np.full(count, words, np.uint64))
     rng = np.random.default_rng(1)
     table = pa.table({"n": [str(n) for n in range(12)]})
     spec = Spec(attributes={"n": {"role": "quasi", "order": "numeric", "hierarchy": "flat"}}, privacy={"k": 1})

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,9 @@ from ibis.backends.duckdb import Backend
 import ringfence as rf
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
-from ringfence.rows.sources import HIGH, LOW, ROWS
-from ringfence.rows.steps import CarryOut, Complete, Drop, Hide, NumberRows, Relabel, Step, recoded
+from ringfence.rows.lookups import FIRST, NUMBER, STOP, Draw, LookUp, NumberRows, packs
+from ringfence.rows.sources import HIGH, LOW, ROWS, SHARE, WHICH
+from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, recoded
 from ringfence.spec.data import Data
 
 BY_STATEMENTS = Data(memory_limit="1GB")
@@ -70,18 +72,52 @@ def bag(table: pa.Table) -> Counter[tuple[Any, ...]]:
 @given(tables(), recodings())
 def test_rows_are_recoded_as_by_statements(table: pa.Table, steps: list[Step]) -> None:
     found = []
-    for data in (Data(), BY_STATEMENTS):
+    for data, loaded in ((Data(), False), (Data(), True), (BY_STATEMENTS, False)):
         with DuckDB(data) as engine:
-            rows = CarryOut(steps, []).rows(engine, engine.hold(table), ["day", "word", "number", "whole"])
+            held = engine.loaded(engine.hold(table)) if loaded else engine.hold(table)
+            rows = CarryOut(steps, []).rows(engine, held, ["day", "word", "number", "whole"])
             found.append(engine.fetch(rows))
-    here, by_statements = found
-    assert here.schema == by_statements.schema
-    assert bag(here) == bag(by_statements)
+    *here, by_statements = found
+    for each in here:
+        assert each.schema == by_statements.schema
+        assert bag(each) == bag(by_statements)
+
+
+@given(tables(), st.lists(st.sampled_from(ALIKE), unique=True, min_size=1, max_size=3))
+def test_coded_texts_are_counted_as_the_texts_that_they_are(table: pa.Table, names: list[str]) -> None:
+    """Where they lie, and by an engine that is asked for what cannot be done there."""
+    found = []
+    for way in (Data(), BY_STATEMENTS):
+        with DuckDB(way) as engine:
+            rows = engine.loaded(engine.hold(table))
+            filtered = engine.count(rows.filter(rows["word"].notnull()), names)
+            kinds = [field.type for field in engine.fetch(rows).schema]
+            found.append((bag(engine.count(rows, names)), bag(filtered), engine.variety(rows, names), kinds))
+    assert found[0] == found[1]
+
+
+def test_what_is_made_aside_is_gone_and_its_names_are_given_again() -> None:
+    with DuckDB(Data()) as engine:
+        kept = engine.hold(pa.table({"a": ["x", "y"]}))
+        names = []
+        for word in ("p", "q"):
+            with engine.aside():
+                rows = engine.hold(pa.table({"a": [word, word]}))
+                labels = engine.holding(rows, {"a": pa.array([word])})
+                drawn = engine.keep(rows.mutate(b=rows["a"].upper()))
+                names.append([each.get_name() for each in (rows, labels, drawn)])
+                assert engine.count(rows, ["a"]).to_pylist() == [{"a": word, ROWS: 2}]
+                assert engine.fetch(drawn)["b"].to_pylist() == [word.upper()] * 2
+                assert engine.fetch(labels)["a"].to_pylist() == [word] * 2
+        assert names[0] == names[1]
+        assert engine._duckdb.execute("SELECT table_name FROM duckdb_tables()").fetchall() == []
+        assert engine.count(kept, ["a"])["a"].to_pylist() == ["x", "y"]
 
 
 def test_what_is_not_for_this_place_is_left_to_the_engine() -> None:
     table = pa.table({"a": ["x", "y"], "b": [1, 2]})
-    assert recoded(table, [NumberRows()]) is None
+    assert recoded(table, [Pseudonym("a")]) is None
+    assert recoded(table, [LookUp(pa.table({"b": ["1"], "c": ["one"]}), {"b": "b"})]) is None  # another type
     assert recoded(table, [Drop(pa.table({"a": ["x"]}), masked=True)]) is None
     assert recoded(table, [Relabel("b", pa.array(["1"]), pa.array(["one"]))]) is None  # another type
     with DuckDB(Data()) as engine:
@@ -90,6 +126,87 @@ def test_what_is_not_for_this_place_is_left_to_the_engine() -> None:
         assert engine.in_memory(rows.filter(rows["b"] > 1), ["a"]) is None
         assert engine.in_memory(rows.mutate(a=rows["a"].upper()), ["a"]) is None
         assert engine.in_memory(engine.hold(pa.table({"moment": [dt.datetime(2024, 1, 1)]})), ["moment"]) is None
+
+
+@given(st.data())
+def test_rows_find_their_shares_as_by_statements(data: st.DataObject) -> None:
+    """Each row gets a number by its cells, by one word or two, and by its turn a share; who has no share goes."""
+    rows = data.draw(st.integers(0, 14))
+    cells = {name: data.draw(st.lists(st.integers(0, 2), min_size=rows, max_size=rows)) for name in "ab"}
+    table = pa.table({name: pa.array(each, pa.int64()) for name, each in cells.items()})
+    table = table.append_column("row", pa.array(range(rows), pa.int64()))
+    known = data.draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), unique=True, max_size=6))
+    lookup = pa.table({name: pa.array([each[place] for each in known], pa.int64()) for place, name in enumerate("ab")})
+    numbered = lookup.append_column("number", pa.array(range(len(known)), pa.int64()))
+    shares: dict[str, list[int]] = {NUMBER: [], FIRST: [], STOP: [], SHARE: []}
+    for number in range(len(known)):
+        ends = sorted(data.draw(st.sets(st.integers(0, 5), max_size=3)))
+        for first, stop in pairwise(ends):
+            for name, value in zip(shares, (number, first, stop, 10 * number + first), strict=True):
+                shares[name].append(value)
+    taken = data.draw(st.permutations(range(len(shares[NUMBER]))))
+    given_shares = pa.table({name: pa.array(each, pa.int64()) for name, each in shares.items()}).take(
+        pa.array(taken, pa.int64())
+    )
+    finding: list[Step] = [LookUp(numbered, {"a": "a", "b": "b"})]
+    if data.draw(st.booleans()):
+        (word,) = packs({"a": 3, "b": 3}, "word")
+        packed = word.of({name: lookup[name].to_numpy() for name in "ab"})[: len(known)]
+        by_word = pa.table({"word": pa.array(packed), "number": numbered["number"]})
+        finding = [Copy("a", "a kept"), word, LookUp(by_word, {word.name: "word"})]
+    steps = [NumberRows(), *finding, Draw("number", given_shares, "secret")]
+    found = []
+    for way in (Data(), BY_STATEMENTS):
+        with DuckDB(way) as engine:
+            kept = CarryOut(steps, []).rows(engine, engine.hold(table), ["number", SHARE, "row"])
+            fetched = engine.fetch(kept)
+        assert len({*fetched["row"].to_pylist()}) == fetched.num_rows
+        found.append(Counter(zip(fetched["number"].to_pylist(), fetched[SHARE].to_pylist(), strict=True)))
+    assert found[0] == found[1]
+    expected: Counter[tuple[int, int]] = Counter()
+    for number, first, stop, share in zip(*shares.values(), strict=True):
+        having = sum(pair == known[number] for pair in zip(cells["a"], cells["b"], strict=True))
+        expected[number, share] += max(0, min(stop, having) - first)
+    assert found[0] == +expected
+
+
+def test_turns_are_drawn_and_drawn_again_by_the_secret() -> None:
+    """Of 4 rows, 2 go to a share: all 6 pairs are as likely, of 3,000 draws 500 give or take 20 each."""
+    table = pa.table({"number": [0] * 4, "row": [0, 1, 2, 3]})
+    shares = pa.table({NUMBER: [0, 0], FIRST: [0, 2], STOP: [2, 4], SHARE: [7, 8]})
+
+    def first_two(secret: str) -> tuple[int, ...]:
+        drawn = recoded(table, [Draw("number", shares, secret)])
+        assert drawn is not None
+        return tuple(row["row"] for row in drawn.to_pylist() if row[SHARE] == 7)
+
+    pairs = Counter(first_two(f"secret {number}") for number in range(3_000))
+    assert len(pairs) == 6
+    assert all(abs(times - 500) < 6 * 20.4 for times in pairs.values())
+    assert first_two("secret 1") == first_two("secret 1")
+
+
+@given(tables(), st.data())
+def test_rows_are_found_beside_their_marks_as_by_statements(table: pa.Table, data: st.DataObject) -> None:
+    """Marks are places; rows that are there more often than in the original are counted, whatever they hold."""
+    places = data.draw(st.lists(st.sampled_from(range(table.num_rows)), max_size=6)) if table.num_rows else []
+    marked = table.append_column(WHICH, pa.array(range(table.num_rows), pa.int64()))
+    shown = marked.take(pa.array(places, pa.int64()))
+    cells = data.draw(st.lists(st.sampled_from(KINDS["word"][1]), min_size=len(places), max_size=len(places)))
+    shown = shown.set_column(shown.column_names.index("word"), "word", pa.array(cells, pa.string()))
+    names = {"word": "was", "day": "born", "number": "much"}
+    found = []
+    for way in (Data(), BY_STATEMENTS):
+        with DuckDB(way) as engine:
+            ours, theirs = engine.hold(shown), engine.hold(marked)
+            more = engine.surplus(ours, [WHICH, "word", "whole"], theirs, [WHICH, "word", "whole"])
+            beside = engine.beside(ours, ["word", "flag"], theirs, names)
+            counts = engine.counts(beside, [["word", "was"], ["flag", "born"]])
+            found.append((more, bag(engine.fetch(beside)), [bag(each) for each in counts]))
+    assert found[0] == found[1]
+    seen = [(place, cell or "") for place, cell in zip(places, cells, strict=True)]
+    known = [(place, cell or "") for place, cell in enumerate(table["word"].to_pylist())]
+    assert found[0][0] == (Counter(seen) - Counter(known)).total()
 
 
 def test_every_order_of_rows_is_as_likely() -> None:

@@ -2,31 +2,25 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.api.in_memory import make_audited
-from ringfence.api.making import check_choice, job_of, located, make, named, with_measures
+from ringfence.api.making import check_choice, located, named, with_measures
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available, check_front, check_promise, is_for_chosen_k
 from ringfence.release.diary import Diary
 from ringfence.release.fronts import Frontier, SchemeFrontier
-from ringfence.release.jobs import Censuses, Decider, count_rows, searcher
+from ringfence.release.jobs import Decider, count_rows, searcher
 from ringfence.release.release import Release
 from ringfence.spec import Spec
 from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from ringfence.census.census import Census
     from ringfence.draft.draft import Draft
-    from ringfence.methods.candidates import Candidate
-    from ringfence.release.comparing import Comparison
-    from ringfence.search.decision import Decision
+    from ringfence.release.comparing import Comparison, Tried
 
 
 def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Frontier | SchemeFrontier:
@@ -97,13 +91,14 @@ def compare(
     >>> found.release(found.best.name).audit.ok
     True
     """
+    from ringfence.api.trying import Bench, looked_at
     from ringfence.methods.candidates import candidates
-    from ringfence.release.comparing import Comparison, MeasuredRelease, Tried, try_all
+    from ringfence.release.comparing import Comparison
+    from ringfence.release.trials import try_all
     from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow, collected
-    from ringfence.yardsticks.measure import is_measured, measure_rows, ruler
     from ringfence.yardsticks.models import check_installed
 
     check_promise(spec)
@@ -111,93 +106,36 @@ def compare(
         raise SpecError(f"budget = {budget!r}: allowed: a number of seconds above 0")
     if spec.purpose.predict:
         check_installed()
-    diary, begun, censuses = Diary(listener), time.monotonic(), Censuses()
+    diary, begun, asked = Diary(listener), time.monotonic(), named(attacks)
     source = collected(located(source, spec))
     source = as_arrow(source) if hasattr(source, "read_next_batch") else source  # a reader would be used up
     with engine_for(spec.data, source) as engine:
         check_choice(source, spec)
         diary("count", "counting the rows")
-        original = engine.keep(open_original(engine, source, spec))
-        check_columns(original.columns, spec)
+        rows = open_original(engine, source, spec)
+        check_columns(rows.columns, spec)
+        needed = rows.columns if spec.items is not None else [name for name in rows.columns if name in looked_at(spec)]
+        original = engine.loaded(rows.select(*needed))
         spec = with_measures(engine, original, spec)
-        found = ruler(engine, original, spec) if is_measured(spec) else None
-
-        def diary_of(candidate: "Candidate") -> Diary:
-            return Diary(None if listener is None else _about(candidate.name, diary))
-
-        def prepare(candidate: "Candidate") -> "Callable[[Spec], Decision | None]":
-            if spec.items is not None:  # what is decided on baskets depends on the draw before it
-                return lambda _: None
-            return _search(censuses.of(engine, original, candidate.spec), diary_of(candidate))
-
-        def finish(candidate: "Candidate", hurried: Spec, decision: "Decision | None") -> MeasuredRelease:
-            told = diary_of(candidate)
-            made, origin, rows = make(engine, original, hurried, searcher(hurried, told, censuses, decision))
-            table = engine.fetch(rows)
-            published = engine.open(table, hurried.data, as_it_stands=True)
-            job = job_of(engine, hurried, original, made, origin, named(attacks), force=False)
-            values = None if made.sensitive is None else engine.hold(made.sensitive)
-            told("audit", "auditing the release")
-            verdict = job.passed(job.audited(published, values))
-            use = None if found is None else measure_rows(engine, published, found, hurried, origin, values)
-            return MeasuredRelease(made.decision, verdict, use, _examples(table, hurried))
-
-        tried = try_all(
-            candidates(spec, methods),
-            prepare,
-            finish,
-            rows=engine.size(original),
-            budget=budget,
-            spent=time.monotonic() - begun,
-            diary=diary,
-        )
+        bench = Bench(engine, original, engine.size(original), spec, asked, diary)
+        tried = try_all(candidates(spec, methods), bench, budget=budget, begun=begun)
     if not any(each.made for each in tried):
         reasons = "; ".join(f"{each.name}: {each.reason}" for each in tried[:3])
         raise Unsatisfiable(f"none of {len(tried)} candidates could be made: {reasons}")
 
-    def remake(chosen: Tried) -> Release:
+    def remake(chosen: "Tried") -> Release:
         assert chosen.made is not None, "only what was made can be made again"
         decided, quiet = chosen.made.decision, Diary()
         again = decided if spec.items is None else None  # what is decided on baskets depends on the draw before it
 
         def decider(dated: Spec) -> Decider:
-            return searcher(dated, quiet, censuses, again)
+            return searcher(dated, quiet, bench.censuses, again)
 
-        return make_audited(source, chosen.candidate.spec, decider, quiet, attacks=named(attacks))
+        return make_audited(source, chosen.candidate.spec, decider, quiet, attacks=asked)
 
-    naive = None if found is None else found.naive
-    rows = next(
-        int(each.made.decision.metrics["rows"] + each.made.decision.metrics["suppressed"])
-        for each in tried
-        if each.made
-    )
-    return Comparison(spec, tuple(tried), naive, rows, budget, time.monotonic() - begun, remake)
-
-
-def _search(census: "Census", diary: Diary) -> "Callable[[Spec], Decision]":
-    """Return a search, to be run whenever there is time for it, within the limits of a specification."""
-    from ringfence.methods import decide
-
-    def search(spec: Spec) -> "Decision":
-        diary("search", "searching")
-        with diary.searching(spec) as watch:
-            return decide(census, spec, watch)
-
-    return search
-
-
-def _about(name: str, diary: Diary) -> Listener:
-    """Return a listener that says which candidate it is told of."""
-    return lambda event: diary.tell(replace(event, what=f"{name}: {event.what}"))
-
-
-def _examples(table: "pa.Table", spec: Spec) -> "tuple[dict[str, Any], ...]":
-    """Return a few rows of a release, as far as they are recoded."""
-    recoded = [name for name in table.column_names if name in spec.of_role("quasi", "items")]
-    return tuple(
-        {name: None if cell is None else str(cell) for name, cell in row.items()}
-        for row in table.select(recoded).slice(0, 3).to_pylist()
-    )
+    figures = next(each.made.decision.metrics for each in tried if each.made)
+    counted = int(figures["rows"] + figures["suppressed"])
+    return Comparison(spec, tuple(tried), bench.naive, counted, budget, time.monotonic() - begun, remake)
 
 
 def draft(source: Any, folder: str | Path = ".") -> "Draft":

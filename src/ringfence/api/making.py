@@ -141,8 +141,13 @@ def make(engine: "Engine", rows: "ibis.Table", spec: Spec, decide: Decider) -> "
     hidden = [*whose(spec), *marks(spec)]
     if not hidden:
         return made, Origin(rows), made.rows
-    kept = engine.keep(made.rows)
+    kept = made_once(engine, made.rows)
     return made, Origin(rows, kept), spread(engine, kept.drop(*hidden), spec, columns)
+
+
+def made_once(engine: "Engine", rows: "ibis.Table") -> "ibis.Table":
+    """Return rows that are made once and for all: those that lie in memory are."""
+    return engine.keep(rows) if engine.in_memory(rows, rows.columns) is None else rows
 
 
 def located(source: Any, spec: Spec) -> Any:

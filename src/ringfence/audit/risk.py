@@ -13,7 +13,7 @@ is one of the target's is right with 1/f on average over its f people, more for 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -156,16 +156,19 @@ def single_out(
     With `members`, people take the place of rows; who is in several combinations of a group counts once in it.
     """
     found = []
-    for size in range(1, min(MOST_TOGETHER, len(quasi)) + 1):
-        for chosen in combinations(quasi, size):
-            shared = _shared(rows, chosen) if members is None else _shared_by_people(*members, chosen)
-            found.append(
-                Singling(
-                    columns=tuple(column.name for column in chosen),
-                    unique=int((shared == 1).sum()),
-                    below_k=int(shared[shared < k].sum()),
-                )
+    sets = (combinations(quasi, size) for size in range(1, min(MOST_TOGETHER, len(quasi)) + 1))
+    chosen_sets = chain.from_iterable(sets)
+    if members is None and rows.min() >= max(k, 2):  # rows that share some columns are those of whole combinations
+        return [Singling(tuple(c.name for c in chosen), 0, 0) for chosen in islice(chosen_sets, SHOWN_COLUMNS)]
+    for chosen in chosen_sets:
+        shared = _shared(rows, chosen) if members is None else _shared_by_people(*members, chosen)
+        found.append(
+            Singling(
+                columns=tuple(column.name for column in chosen),
+                unique=int((shared == 1).sum()),
+                below_k=int(shared[shared < k].sum()),
             )
+        )
     found.sort(key=lambda each: (-each.unique, -each.below_k, len(each.columns)))
     return found[:SHOWN_COLUMNS]
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs
+from ringfence.arrays import Floats, Ints, Longs, Words
 from ringfence.census.census import Census, Quasi, place_of
 from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
 from ringfence.errors import DataError
@@ -150,16 +150,40 @@ def _sets(
     pairs = np.unique(groups.astype(np.int64) * width + leaves)
     of, leaf = pairs // width, (pairs % width).astype(np.int32)
     sizes = np.bincount(of, minlength=count)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    alike = np.zeros(count, np.int64)
+    starts = np.cumsum(sizes) - sizes
+    firsts, which = _alike(leaf, starts, sizes, width)
+    alike = np.zeros(len(firsts), np.int64)
     for place in range(int(sizes.max(initial=0))):
-        going = np.flatnonzero(sizes > place)
-        alike[going] = np.unique(alike[going] * width + leaf[starts[going] + place], return_inverse=True)[1]
-    _, example, value = np.unique(sizes * (count + 1) + alike, return_index=True, return_inverse=True)
+        going = np.flatnonzero(sizes[firsts] > place)
+        alike[going] = np.unique(alike[going] * width + leaf[starts[firsts[going]] + place], return_inverse=True)[1]
+    _, example, value = np.unique(sizes[firsts] * (count + 1) + alike, return_index=True, return_inverse=True)
+    example = firsts[example]
     lengths = sizes[example]
-    ends = np.cumsum(lengths)
-    inside = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-    return leaf[np.repeat(starts[example], lengths) + inside], np.concatenate([[0], ends]), value
+    return leaf[_runs(starts[example], lengths)], np.concatenate([[0], np.cumsum(lengths)]), value[which]
+
+
+def _alike(leaf: Ints, starts: Longs, sizes: Longs, width: int) -> tuple[Longs, Longs]:
+    """Return a few groups among which every set of leaves occurs, and for each group which of them has its set.
+
+    Sets are told apart by sums of words that are drawn for leaves, and then compared leaf by leaf: if two different
+    ones have the same sum, every group is for itself.
+    """
+    upto = np.concatenate([np.zeros(1, np.uint64), np.cumsum(_words(width)[leaf])])
+    _, firsts, which = np.unique(upto[starts + sizes] - upto[starts], return_index=True, return_inverse=True)
+    same = (sizes[firsts][which] == sizes).all()
+    if not same or (leaf[_runs(starts[firsts][which], sizes)] != leaf).any():
+        return np.arange(len(sizes)), np.arange(len(sizes))
+    return firsts, which
+
+
+def _words(count: int) -> Words:
+    return np.random.default_rng(count).integers(0, 2**63, count, np.uint64)
+
+
+def _runs(starts: Longs, sizes: Longs) -> Longs:
+    """Return the whole numbers from each start on, so many of each."""
+    runs: Longs = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    return runs
 
 
 def _ranges(

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ringfence.arrays import Floats, Longs
+from ringfence.arrays import Floats, Longs, distinct_rows
 from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Classes, Roller
 from ringfence.census.covers import Shown
@@ -286,8 +286,9 @@ def measure_groups(census: Census, spec: Spec, sizes: Longs, shown: Sequence[Sho
     """
     published = int(sizes.sum())
     lost = census.rows - published
-    alike, home = np.unique(np.stack([part.value for part in shown], axis=1), axis=0, return_inverse=True)
-    classes = np.bincount(home.reshape(-1), sizes, minlength=len(alike)).astype(np.int64)
+    labels = np.stack([part.value for part in shown], axis=1)
+    alike, home = distinct_rows(labels, [len(part.covers.labels) for part in shown])
+    classes = np.bincount(home, sizes, minlength=len(alike)).astype(np.int64)
     values = {name: of_groups(spec, census, classes, lost) for name, of_groups in OF_GROUPS.items()}
     for name, loss in cell_metrics().items():
         weights = [loss.weight(quasi) for quasi in census.quasi]

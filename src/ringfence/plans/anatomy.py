@@ -18,8 +18,9 @@ from ringfence.kernels.secret import secret_key
 from ringfence.markup import paragraph
 from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Label, PlanColumn
+from ringfence.rows.lookups import FIRST, NUMBER, STOP, Draw, LookUp, NumberRows
 from ringfence.rows.sources import BUCKET, CODE, COUNT, RAW, SHARE
-from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Copy, Draw, LookUp, NumberRows, Step
+from ringfence.rows.steps import CarryOut, Complete, Copy, Step
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,9 @@ from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, Together, others
 from ringfence.plans.recode import typed_leaves
+from ringfence.rows.lookups import FIRST, NUMBER, STOP, Draw, LookUp, NumberRows, packs
 from ringfence.rows.sources import CODE, KEY, RAW, SHARE
-from ringfence.rows.steps import FIRST, NUMBER, STOP, CarryOut, Complete, Draw, LookUp, NumberRows, Step, packs
+from ringfence.rows.steps import CarryOut, Complete, Step
 from ringfence.values.hierarchy import MISSING, Hierarchy
 
 SHOWN_GROUPS = 8

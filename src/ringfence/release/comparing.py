@@ -6,20 +6,14 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 import csv
 import io
 import json
-import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from ringfence.errors import RingfenceError, SpecError, listed, suggestion
-from ringfence.events import Event
+from ringfence.errors import SpecError, listed, suggestion
 from ringfence.methods.candidates import Candidate
-from ringfence.release.diary import Diary
 from ringfence.release.release import Release
 from ringfence.rows.staging import write_files
 from ringfence.spec import Spec
@@ -31,13 +25,6 @@ if TYPE_CHECKING:
     from ringfence.report.comparison import ComparisonPage
     from ringfence.search.decision import Decision
     from ringfence.yardsticks.measure import Yardsticks
-
-AHEAD = 3
-"""How many candidates are under way at most: searches go on while what was found before is carried out."""
-LEAST_SECONDS = 0.2
-"""No search gets less than this, as long as there is any time left."""
-LAST_SHARE = 0.1
-"""The share of the time that is left to write down what was found, and for what takes longer than it should."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,143 +85,6 @@ def _figures(made: MeasuredRelease) -> dict[str, Any]:
         "proven": None if search is None else search.optimal,
         "gap": None if search is None or search.optimal or search.bound <= 0 else search.gap,
     }
-
-
-Search: TypeAlias = "Callable[[Spec], Decision | None]"
-"""Decides, of nothing but a census, as a specification says; None where that depends on rows as they are made."""
-
-
-def try_all(
-    candidates: Sequence[Candidate],
-    prepare: Callable[[Candidate], Search],
-    finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]",
-    *,
-    rows: int,
-    budget: float,
-    spent: float,
-    diary: Diary,
-) -> list[Tried]:
-    """Try candidates one after the other, each search within its share of the time that is left.
-
-    The next ones are searched for in a thread while what was found before is carried out, audited and measured here,
-    where the rows are. Each gets its share when its search begins: what others left is for all that follow. One that
-    there is no time left for says so. The first is always tried. Compiling is no part of the time.
-    A listener that returns True when it hears of a candidate ends the time.
-    """
-    from ringfence.compiling import timed
-
-    tried: list[Tried] = []
-    with timed() as compiled, ThreadPoolExecutor(1, "search") as ahead:
-        trials = _Trials(prepare, finish, rows, budget, time.monotonic() - spent, compiled, ahead)
-        trials.waiting.update({each.name: each.worth for each in candidates if each.refusal() is None})
-        begun: deque[_Begun] = deque()
-        for place in range(len(candidates)):
-            for following in candidates[place + len(begun) : place + AHEAD]:
-                begun.append(trials.begin(following))
-            found = trials.conclude(begun.popleft())
-            tried.append(found)
-            words = found.reason or _in_short(found)
-            event = Event("compare", 0, f"{found.name}: {words}", len(tried), len(candidates), "candidates")
-            if diary.told(event, found.row()) is True:
-                trials.budget = 0.0  # enough has been seen: the others are not begun any more
-    return tried
-
-
-@dataclass
-class _Trials:
-    """Candidates on their way: how long each may search, and how long those before took beside their search."""
-
-    prepare: Callable[[Candidate], Search]
-    finish: "Callable[[Candidate, Spec, Decision | None], MeasuredRelease]"
-    rows: int
-    budget: float
-    started: float
-    compiled: Any
-    ahead: ThreadPoolExecutor
-    waiting: dict[str, int] = field(default_factory=dict)
-    """How many shares of the time those are to have whose search has yet to begin."""
-    under_way: int = 0
-    took: list[float] = field(default_factory=list)
-
-    def _now(self) -> float:
-        return time.monotonic() - float(self.compiled.seconds)
-
-    def begin(self, candidate: Candidate) -> "_Begun":
-        """Begin to search for a candidate, if it can be made and there is time for it."""
-        if (refusal := candidate.refusal()) is not None:
-            return _Begun(candidate, refusal)
-        is_first = not self.took and not self.under_way
-        if not is_first and self._left() < self._beside() * (1 + self.under_way) + LEAST_SECONDS:
-            self.waiting.pop(candidate.name, None)
-            more = f"; give it more than {self.budget:g} seconds" if self.budget else ", as you wanted"
-            return _Begun(candidate, f"the time was up{more}", late=True)
-        try:
-            search = self.prepare(candidate)
-        except (RingfenceError, MemoryError) as error:
-            self.waiting.pop(candidate.name, None)
-            return _Begun(candidate, _why(error))
-        self.under_way += 1
-        return _Begun(candidate, None, searching=self.ahead.submit(self._searched, candidate, search))
-
-    def _left(self) -> float:
-        return (1 - LAST_SHARE) * self.budget - (self._now() - self.started)
-
-    def _beside(self) -> float:
-        """Return how long a candidate takes beside its search; the first also loads what all need."""
-        took = [*self.took]
-        return fmean(took[1:] or took or [0.0])
-
-    def _searched(self, candidate: Candidate, search: Search) -> "_SearchDone":
-        """Search in the share of the time that is left for it."""
-        share = (self._left() - self._beside()) * candidate.worth / max(sum([*self.waiting.values()]), candidate.worth)
-        self.waiting.pop(candidate.name, None)
-        hurried, begun = candidate.within(max(share, LEAST_SECONDS), self.rows), self._now()
-        return _SearchDone(hurried, search(hurried), self._now() - begun)
-
-    def conclude(self, begun: "_Begun") -> Tried:
-        """Return what came of a candidate: carry out what was found for it, audit and measure it."""
-        if begun.searching is None:
-            return Tried(begun.candidate, None, begun.reason, 0.0, begun.late)
-        searched, since = 0.0, self._now()
-        try:
-            found = begun.searching.result()
-            searched, since = found.seconds, self._now()
-            made = self.finish(begun.candidate, found.hurried, found.decision)
-        except (RingfenceError, MemoryError) as error:
-            return Tried(begun.candidate, None, _why(error), searched + self._now() - since)
-        finally:
-            self.under_way -= 1
-        seconds = self._now() - since
-        self.took.append(seconds)
-        return Tried(begun.candidate, made, None, searched + seconds)
-
-
-@dataclass(frozen=True, eq=False)
-class _SearchDone:
-    """What a search within its limits decided, and how long it took."""
-
-    hurried: Spec
-    decision: "Decision | None"
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Begun:
-    """A candidate that is being searched for, or in `reason` why it is not."""
-
-    candidate: Candidate
-    reason: str | None
-    late: bool = False
-    searching: "Future[_SearchDone] | None" = None
-
-
-def _why(error: Exception) -> str:
-    return str(error) or "there is not enough memory"
-
-
-def _in_short(tried: Tried) -> str:
-    use = None if tried.made is None else tried.made.use
-    return "made" if use is None else f"queries are off by {use.queries:.1%}"
 
 
 @dataclass(frozen=True, eq=False)

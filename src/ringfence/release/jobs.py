@@ -113,7 +113,6 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
 
     def decide_on_rows(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
         from ringfence.methods import decide
-        from ringfence.plans.base import Occasion
         from ringfence.search.recode.composites import compose
 
         diary("count", _counting(engine, rows, spec))
@@ -124,9 +123,7 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
             with diary.searching(spec, engine.each) as watch:
                 decision = decide(census, spec, watch)
         diary("rewrite", "rewriting the rows")
-        respelled = _respelled(decision.plan.untouched(census), census)
-        occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
-        made = _made(engine, rows, columns, decision, occasion, respelled)
+        made = carry_out(engine, rows, columns, spec, census, decision)
         if decision.plan.recodes_values:
             evidence = _with_evidence(engine, rows, spec, census)
             if decision.composed is not None:
@@ -135,6 +132,17 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
         return made
 
     return decide_on
+
+
+def carry_out(
+    engine: "Engine", rows: "ibis.Table", columns: Sequence[str], spec: Spec, census: "Census", decision: "Decision"
+) -> Made:
+    """Return what becomes of rows by what was decided on their census."""
+    from ringfence.plans.base import Occasion
+
+    respelled = _respelled(decision.plan.untouched(census), census)
+    occasion = Occasion(census, spec.method.seed, gone=_gone(decision, census))
+    return _made(engine, rows, columns, decision, occasion, respelled)
 
 
 def _respelled(parts: "Sequence[Quasi | Sensitive]", census: "Census") -> "list[Relabel]":

@@ -13,11 +13,11 @@ import pyarrow as pa
 from ringfence.errors import DataError, first_in, listed
 from ringfence.rows.columns import check_columns
 from ringfence.rows.engine import Engine
+from ringfence.rows.lookups import LookUp
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.rows.remote import is_spark
 from ringfence.rows.same_value import is_text
 from ringfence.rows.sources import RAW
-from ringfence.rows.steps import LookUp
 from ringfence.spec import Spec
 
 

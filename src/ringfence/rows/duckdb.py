@@ -9,15 +9,15 @@ from typing import Any
 import duckdb
 import ibis
 import ibis.expr.operations as ops
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from ibis.backends.duckdb import Backend
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
 from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles, literal, paths, quoted
-from ringfence.rows.duckdb_memory import setting, usual_limit, usual_memory
+from ringfence.rows.duckdb_memory import gibibytes, setting, usual_limit, usual_memory
 from ringfence.rows.duckdb_sql import (
     as_text,
     draw,
@@ -31,17 +31,33 @@ from ringfence.rows.duckdb_sql import (
 from ringfence.rows.duckdb_words import first_sentence, saying
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.formats import BASKETS, TEXT
-from ringfence.rows.in_memory import compares_alike, counted, shuffled, stays_as_it_is, tallied
+from ringfence.rows.in_memory import (
+    beside,
+    coded,
+    compares_alike,
+    counted,
+    plain,
+    shuffled,
+    stays_as_it_is,
+    surplus,
+    tallied,
+)
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
-from ringfence.rows.sources import PLACE, ROWS, as_arrow
+from ringfence.rows.sources import PLACE, ROWS, WHICH, as_arrow
 from ringfence.rows.staging import spilling
 from ringfence.rows.steps import Step, recoded, with_columns
 from ringfence.spec.data import Data
 
+NAME = "table "
+"""How the names begin that tables are given, in the order in which they come."""
 BATCH = 100_000
 """How many rows are handed out at a time."""
+
+
+CELL, SHARE_IN_MEMORY = 8, 1 / 4
+"""How many bytes a cell takes in memory, about, and which share of the engine's memory may be taken by rows there."""
 
 
 class DuckDB(Engine):
@@ -60,6 +76,8 @@ class DuckDB(Engine):
         self._ibis = Backend()
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
+        self._made: list[tuple[int, str, str]] = []
+        """What was made in the engine: after how many names, of which kind, and called what."""
         self._parsed: set[str] = set()
         if self._limit is not None:
             try:
@@ -133,6 +151,11 @@ class DuckDB(Engine):
         name = self._name()
         query = self._enumerations.of(statement(rows.op()), texts, name)
         self._duckdb.execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
+        kinds = [quoted(f"{name} texts {place}") for place in range(len(texts))]
+        self._made += [
+            *((self._tables, "TYPE IF EXISTS", kind) for kind in kinds),
+            (self._tables, "VIEW", quoted(name)),
+        ]
         return self._table(name, rows.schema())  # to Ibis, enumerations are text
 
     def placed(self, rows: ibis.Table) -> ibis.Table:
@@ -219,6 +242,39 @@ class DuckDB(Engine):
             self._remember(rows, each.select([*columns, ROWS]))
         return found
 
+    def surplus(
+        self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
+    ) -> int:
+        """Return how many rows have cells more often than another table: of tables in memory where they lie."""
+        here, there = self._plain(ours, our_columns, compares_alike), self._plain(theirs, their_columns, compares_alike)
+        if here is None or there is None:
+            return super().surplus(ours, our_columns, theirs, their_columns)
+        return surplus(here, there)
+
+    def beside(
+        self, rows: ibis.Table, columns: Sequence[str], known: ibis.Table, names: Mapping[str, str]
+    ) -> ibis.Table:
+        """Return some columns of marked rows beside those of the rows of their marks: in memory, if both lie there."""
+        shown, firsts = self.in_memory(rows, [WHICH, *columns]), self.in_memory(known, [WHICH, *names])
+        if shown is not None and firsts is not None:
+            joined = beside(shown, firsts.rename_columns([WHICH, *names.values()]))
+            if joined is not None:
+                return self._register(joined)
+        return super().beside(rows, columns, known, names)
+
+    def counts(self, rows: ibis.Table, lots: Sequence[Sequence[str]]) -> list[pa.Table]:
+        """Count rows by several lots of columns: of a table in memory, each by itself."""
+        held = [self._plain(rows, lot, compares_alike) for lot in lots]
+        there = [(table, lot) for table, lot in zip(held, lots, strict=True) if table is not None]
+        return super().counts(rows, lots) if len(there) < len(lots) else [counted(*each) for each in there]
+
+    def marked(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a mark each: of a table in memory, its place there."""
+        held = self.in_memory(rows, rows.columns)
+        if held is None:
+            return super().marked(rows)
+        return self._register(held.append_column(WHICH, pa.array(np.arange(held.num_rows))))
+
     def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return some columns of rows if these are just those of a table in memory."""
         return self._plain(rows, columns, stays_as_it_is)
@@ -227,19 +283,26 @@ class DuckDB(Engine):
         """Carry steps out on rows that lie in memory, if these are steps and types that Arrow is for."""
         held = self.in_memory(rows, rows.columns)
         done = None if held is None else recoded(held, steps)
-        return None if done is None else self.hold(shuffled(done.select(list(columns))))
+        return None if done is None else self._register(shuffled(done.select(list(columns))))
 
     def size(self, rows: ibis.Table) -> int:
         """Return how many rows there are."""
         held = self.in_memory(rows, ())
         return super().size(rows) if held is None else held.num_rows
 
+    def loaded(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in memory, their texts coded, if they take no more than a part of what the engine may have."""
+        cells = super().size(rows) * len(rows.columns)
+        if self._limit is not None or cells * CELL > SHARE_IN_MEMORY * gibibytes(self.memory) * 2**30:
+            return self.keep(rows)
+        return self._register(coded(self.fetch(rows)))
+
     def variety(self, rows: ibis.Table, columns: Sequence[str]) -> dict[str, int]:
         """Return how many different values some columns have."""
         held = self._plain(rows, columns, compares_alike)
         if held is None:
             return super().variety(rows, columns)
-        return {name: pc.count_distinct(held[name]).as_py() for name in columns}
+        return {name: len(held[name].drop_null().unique()) for name in columns}
 
     def _plain(
         self, rows: ibis.Table, columns: Sequence[str], allowed: Callable[[pa.DataType], bool]
@@ -247,7 +310,9 @@ class DuckDB(Engine):
         """Return these columns of a table in memory, if they are just that, of types that are allowed, and memory is
         not to be spared."""
         node = rows.op()
-        while isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns):
+        while isinstance(node, ops.DropColumns) or (
+            isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns)
+        ):
             node = node.parent
         held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
         if held is None or not all(allowed(held.schema.field(name).type) for name in columns):
@@ -260,17 +325,40 @@ class DuckDB(Engine):
         with self.blaming():
             query = self._enumerations.as_text(statement(rows.op()))
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
+        self._made.append((self._tables, "TABLE", quoted(name)))
         return self._ibis.table(name)
 
     def let_go(self, kept: ibis.Table) -> None:
         """Let go of rows that were kept."""
-        self._duckdb.execute(f"DROP TABLE {quoted(kept.get_name())}")
+        name = quoted(kept.get_name())
+        self._duckdb.execute(f"DROP TABLE {name}")
+        self._made = [each for each in self._made if each[2] != name]
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let go in the end of all that is opened, held and kept inside. Its names are given again, so that what is
+        done to other rows in the same way is the same statements, which were put into words before."""
+        before, counted = self._tables, dict(self._counts)
+        try:
+            yield
+        finally:
+            for number, kind, name in reversed(self._made):
+                if number > before:
+                    self._duckdb.execute(f"DROP {kind} {name}")
+            self._made = [each for each in self._made if each[0] <= before]
+            for name in [name for name in self._held if _number(name) > before]:
+                del self._held[name]
+                if "_duckdb" in self.__dict__:
+                    self._duckdb.unregister(name)
+            self._tables = before
+            self._counts.clear()  # of rows whose names will be those of others
+            self._counts.update(counted)
 
     def fetch(self, rows: ibis.Table) -> pa.Table:
         """Carry an expression out and return its rows, with labels as plain text."""
         held = self.in_memory(rows, rows.columns)
         if held is not None:
-            return held
+            return plain(held)
         with self.blaming():
             table = self._duckdb.execute(statement(rows.op())).to_arrow_table()
         return table.cast(_plain(table.schema))
@@ -324,11 +412,12 @@ class DuckDB(Engine):
 
     def _name(self) -> str:
         self._tables += 1
-        return f"table {self._tables}"
+        return f"{NAME}{self._tables}"
 
     def _view(self, query: str) -> ibis.Table:
         name = self._name()
         self._duckdb.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
+        self._made.append((self._tables, "VIEW", quoted(name)))
         return self._ibis.table(name)
 
     def _register(self, table: pa.Table) -> ibis.Table:
@@ -345,6 +434,10 @@ class DuckDB(Engine):
     def _table(self, name: str, schema: ibis.Schema) -> ibis.Table:
         """Return a table of which the columns are known: to ask the engine for them takes longer than to count it."""
         return ops.DatabaseTable(name, schema=schema, source=self._ibis, namespace=ops.Namespace()).to_expr()
+
+
+def _number(name: str) -> int:
+    return int(name.removeprefix(NAME))
 
 
 _SCHEMAS: dict[tuple[tuple[str, pa.DataType], ...], ibis.Schema] = {}

@@ -22,7 +22,7 @@ def setting(connection: Any, name: str) -> str:
 def usual_limit() -> str:
     """Return how much memory a connection gets, where nothing is asked for: a share of what DuckDB would take."""
     with duckdb.connect() as connection:
-        return f"{SHARE_OF_MEMORY * _gibibytes(setting(connection, 'memory_limit')):.3f}GiB"
+        return f"{SHARE_OF_MEMORY * gibibytes(setting(connection, 'memory_limit')):.3f}GiB"
 
 
 @cache
@@ -33,10 +33,10 @@ def usual_memory() -> str:
         return setting(connection, "memory_limit")
 
 
-def _gibibytes(shown: str) -> float:
+def gibibytes(shown: str) -> float:
     """Return a size that DuckDB shows.
 
-    >>> _gibibytes("18.7 GiB"), _gibibytes("512.0 MiB")
+    >>> gibibytes("18.7 GiB"), gibibytes("512.0 MiB")
     (18.7, 0.5)
     """
     number, unit = shown.split()

@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 
 from ringfence.errors import RingfenceError
 from ringfence.rows.in_memory import compares_alike
-from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, PLACE, ROWS, SHARE, WHICH, like
+from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, OWN, PLACE, RAW, ROWS, SHARE, WHICH, like
 from ringfence.rows.steps import Step, with_columns
 from ringfence.spec.data import Data
 
@@ -167,6 +167,11 @@ class Engine(ABC):
         """Let go of rows that were kept, where that frees memory before the engine ends."""
         del kept
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let go in the end of all that is opened, held and kept inside, where that frees memory."""
+        yield
+
     def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:  # noqa: ARG002
         """Return some columns of rows if these are just those of a table in memory, to be looked at there."""
         return None
@@ -179,6 +184,10 @@ class Engine(ABC):
     def at_hand(self, rows: ibis.Table) -> ibis.Table:
         """Return rows that are to be read several times, in a form in which that is quick."""
         return rows
+
+    def loaded(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows that much will be asked of, and that are recoded again and again, where that is quickest."""
+        return self.keep(rows)
 
     def count(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each.
@@ -281,7 +290,7 @@ class Engine(ABC):
         """
         high = low = rows.count() * 0
         if digested:
-            whole = self.digest(self._texts(rows, digested, key))
+            whole = self.digest(self._texts(rows, digested, self.told(key)))
             halves = ((whole >> 32) & 0xFFFFFFFF, whole & 0xFFFFFFFF)  # numbers may have a sign
             high, low = (part.cast("int64").sum() for part in halves)
         grouped = rows.group_by(list(columns)) if columns else rows
@@ -289,17 +298,49 @@ class Engine(ABC):
         self._remember(rows, tallied.select([*columns, ROWS]))
         return tallied
 
-    def digests(self, rows: ibis.Table, columns: Sequence[str], key: str, name: str) -> ibis.Table:
-        """Return the digest of some cells of each row, in a column of the given name."""
-        return rows.select(self.digest(self._texts(rows, columns, key)).name(name))
+    def surplus(
+        self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
+    ) -> int:
+        """Return how many rows have cells in some columns more often than another table has them in its columns.
+
+        Cells are compared as text files have them, all of a row by one digest, under a key that nobody knows.
+        """
+        key = self.told(token_hex(16))
+        here, there = (
+            rows.select(self.digest(self._texts(rows, columns, key)).name(name))
+            for rows, columns, name in ((ours, our_columns, KEY), (theirs, their_columns, RAW))
+        )
+        there = there.group_by(RAW).aggregate(there.count().name(PLACE))
+        here = here.group_by(KEY).aggregate(here.count().name(ROWS))
+        joined = here.left_join(there, here[KEY] == there[RAW])
+        more = joined[ROWS] - joined[PLACE].fill_null(0)
+        found = self.fetch(joined.filter(more > 0).aggregate(more.sum().name(ROWS)))[ROWS].to_pylist()[0]
+        return int(found or 0)
+
+    def beside(
+        self, rows: ibis.Table, columns: Sequence[str], known: ibis.Table, names: Mapping[str, str]
+    ) -> ibis.Table:
+        """Return some columns of marked rows, each beside what the row of its mark has in `known`: the columns `names`,
+        each under the name that is given for it. Rows that share a mark are the same, so that one stands for all."""
+        apart = {name: f"{OWN} beside {place}" for place, name in enumerate(names)}
+        firsts = known.select(known[WHICH].name(KEY), *(known[name].name(apart[name]) for name in names)).distinct()
+        shown = rows.select(WHICH, *columns)
+        joined = shown.inner_join(firsts, shown[WHICH] == firsts[KEY])
+        return joined.select(*columns, *(joined[apart[name]].name(shown) for name, shown in names.items()))
+
+    def counts(self, rows: ibis.Table, lots: Sequence[Sequence[str]]) -> list[pa.Table]:
+        """Count rows by each of several lots of columns in one scan. A combination may come several times."""
+        joint = self.count(rows, [*dict.fromkeys(name for lot in lots for name in lot)])
+        found = [(_summed(joint, lot), joint.select([*lot, ROWS])) for lot in lots]
+        return [several if once is None else once for once, several in found]
 
     def marked(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
-        return with_columns(rows, {WHICH: self.digest(self._texts(rows, rows.columns, token_hex(16)))})
+        return with_columns(rows, {WHICH: self.digest(self._texts(rows, rows.columns, self.told(token_hex(16))))})
 
-    def _texts(self, rows: ibis.Table, columns: Sequence[str], key: str) -> list[ibis.Value]:
+    def _texts(self, rows: ibis.Table, columns: Sequence[str], key: ibis.Value) -> list[ibis.Value]:
         """Return some cells of a row as texts, after a key. An empty text is a missing one."""
-        return [self.told(key), *(self.as_text(rows[name]).fill_null("") for name in columns)]
+        return [key, *(self.as_text(rows[name]).fill_null("") for name in columns)]
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""

@@ -5,6 +5,10 @@ it. So what every run does to them is done by Arrow, cell by cell as an engine w
 combinations, comparing rows by sums of digests, drawing the order of rows, and the steps by which values are recoded
 (`steps.recoded`). All else is left to the engine, and so are types of which the two might not take the same cells for
 one (`compares_alike`).
+
+Texts that are repeated in many rows are *coded* here, as a list of the different ones and a number for each cell
+(Arrow's dictionaries), so that they are compared and moved as numbers are. Each text is in its list once; engines read
+them as the texts that they are. Nothing that is handed out is coded: the list may name what no row has any more.
 """
 
 import os
@@ -15,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs, Words
-from ringfence.rows.sources import HIGH, LOW, ROWS
+from ringfence.rows.sources import HIGH, LOW, ROWS, WHICH
 
 BITS_32 = 0xFFFFFFFF
 
@@ -23,7 +27,51 @@ BITS_32 = 0xFFFFFFFF
 def compares_alike(kind: pa.DataType) -> bool:
     """Whether Arrow and engines take the same cells of a type for the same."""
     types = pa.types
-    return bool(types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind))
+    plain = types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind)
+    return bool(plain or is_coded(kind))
+
+
+def is_coded(kind: pa.DataType) -> bool:
+    """Whether texts of this type are coded."""
+    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
+
+
+def coded(table: pa.Table) -> pa.Table:
+    """Return a table with its texts coded, of each column by one list."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            table = table.set_column(place, field.name, table[field.name].combine_chunks().dictionary_encode())
+    return table.unify_dictionaries().combine_chunks()
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Return a table with its texts as texts."""
+    fields = [each.with_type(each.type.value_type) if is_coded(each.type) else each for each in table.schema]
+    return table.cast(pa.schema(fields)) if any(is_coded(each.type) for each in table.schema) else table
+
+
+def places(column: pa.ChunkedArray, values: pa.Array) -> Longs:
+    """Return where among some values, all different and of the column's type, each cell is; -1 where it is not."""
+    if not is_coded(column.type):
+        return _or_none(pc.index_in(column, values))
+    cells = column.unify_dictionaries().combine_chunks()
+    of_text = _or_none(pc.index_in(cells.dictionary, values))
+    of_gap = _or_none(pc.index_in(pa.nulls(1, values.type), values))
+    which = pc.fill_null(cells.indices, len(of_text)).to_numpy(zero_copy_only=False)
+    found: Longs = np.append(of_text, of_gap)[which]
+    return found
+
+
+def _or_none(numbers: pa.Array | pa.ChunkedArray) -> Longs:
+    places: Longs = pc.fill_null(numbers, -1).to_numpy().astype(np.int64)
+    return places
+
+
+def taken(values: pa.Array | pa.ChunkedArray, which: Longs) -> pa.Array:
+    """Return the values at some places, texts coded; nothing where the place is -1."""
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    values = values.dictionary_encode() if pa.types.is_string(values.type) else values
+    return values.take(pa.array(which, mask=which < 0))
 
 
 def stays_as_it_is(kind: pa.DataType) -> bool:
@@ -34,7 +82,7 @@ def stays_as_it_is(kind: pa.DataType) -> bool:
 def counted(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
     found = table.group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
-    return found.rename_columns([*columns, ROWS])
+    return plain(found.rename_columns([*columns, ROWS]))
 
 
 def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digested: Sequence[str]) -> list[pa.Table]:
@@ -58,25 +106,77 @@ def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digest
         sums = summed.group_by(list(names), use_threads=False).aggregate(
             [([], "count_all"), (HIGH, "sum"), (LOW, "sum")]
         )
-        found.append(sums.rename_columns([*names, ROWS, HIGH, LOW]))
+        found.append(plain(sums.rename_columns([*names, ROWS, HIGH, LOW])))
     return found
+
+
+def surplus(ours: pa.Table, theirs: pa.Table) -> int:
+    """Return how many rows of a table are there more often than in another, which has its columns in the same order.
+
+    Cells are compared as text files have them, where a missing one is empty.
+    """
+    theirs = theirs.rename_columns(ours.column_names)
+    lot, lots = _lots([ours, theirs], ours.column_names, ours.num_rows + theirs.num_rows)
+    here, there = (np.bincount(each, minlength=lots) for each in np.split(lot, [ours.num_rows]))
+    return int(np.maximum(here - there, 0).sum())
+
+
+def beside(shown: pa.Table, known: pa.Table) -> pa.Table | None:
+    """Return marked rows, each with the columns that the row of its mark has in another table, without the marks. None
+    where marks are no places: that is for an engine."""
+    marks = known[WHICH].to_numpy()
+    if not np.array_equal(marks, np.arange(len(marks))):
+        return None
+    place = shown[WHICH]
+    table = shown.drop_columns([WHICH])
+    for name in known.column_names:
+        if name != WHICH:
+            table = table.append_column(name, known[name].take(place))
+    return table
 
 
 def _lots(tables: Sequence[pa.Table], columns: Sequence[str], rows: int) -> tuple[Longs, int]:
     """Return a number for what each row of some tables has in some columns, the same for the same; and how many."""
     lot, lots = np.zeros(rows, np.int64), 1
     for name in columns:
-        texts = [pc.fill_null(table[name].cast(pa.string()), "") for table in tables]
-        cells = pa.chunked_array([chunk for text in texts for chunk in text.chunks], pa.string())
-        encoded = cells.combine_chunks().dictionary_encode()
-        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        codes, different = _same([table[name] for table in tables])
         if lots == 1:
-            lot, lots = codes, len(encoded.dictionary)
+            lot, lots = codes, different
             continue
         # Both factors are at most the number of rows, and so the product is below 2^63.
-        different, lot = np.unique(lot * len(encoded.dictionary) + codes, return_inverse=True)
-        lots = len(different)
+        lot, lots = _numbered(pa.array(lot * different + codes))
     return lot, lots
+
+
+def _same(columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, int]:
+    """Return a number for each cell of some columns, one after the other, the same for the same text; and how many."""
+    kind = columns[0].type
+    if pa.types.is_integer(kind) and all(column.type == kind for column in columns):
+        return _numbered(pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind))
+    encoded = [_encoded(column) for column in columns]
+    texts = [pc.fill_null(each.dictionary.cast(pa.string()), "") for each in encoded]
+    known = pa.chunked_array([*texts, pa.array([""])]).unique()
+    empty = pc.index_in(pa.array([""]), known)[0].as_py()
+    codes = [
+        np.append(_or_none(pc.index_in(text, known)), empty)[
+            pc.fill_null(each.indices, len(text)).to_numpy(zero_copy_only=False)
+        ]
+        for each, text in zip(encoded, texts, strict=True)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *codes]), len(known)
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    if pa.types.is_dictionary(column.type):
+        return column.unify_dictionaries().combine_chunks()
+    return column.combine_chunks().dictionary_encode()
+
+
+def _numbered(cells: pa.Array | pa.ChunkedArray) -> tuple[Longs, int]:
+    """Return a number for each cell, the same for the same, and how many there are. Missing cells are the same."""
+    cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    encoded = cells.dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
 
 
 def shuffled(table: pa.Table) -> pa.Table:

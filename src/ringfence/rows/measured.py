@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.rows.engine import Engine
+from ringfence.rows.in_memory import is_coded
 from ringfence.spec import Spec
 from ringfence.spec.written import CLOCK
 
@@ -74,6 +75,7 @@ def _is_number(cell: ibis.Value) -> ibis.Value | None:
 def _are_numbers(cells: pa.ChunkedArray) -> bool:
     """Whether cells are numbers, as `_is_number` has it, and nothing else but gaps."""
     values = pc.drop_null(cells.unique())
+    values = values.dictionary_decode() if is_coded(values.type) else values
     if len(values) == 0:
         return False
     if pa.types.is_string(values.type):

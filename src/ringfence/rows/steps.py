@@ -7,7 +7,6 @@ each other have names that no data has.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from secrets import token_hex
 from typing import Protocol, runtime_checkable
 
@@ -16,12 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.arrays import Bools, Longs, distinct_rows
-from ringfence.rows.sources import FAILING, LABEL, OWN, PLACE, RAW, SHARE, TURN
+from ringfence.arrays import Longs, distinct_rows
+from ringfence.rows.in_memory import compares_alike, is_coded, places, taken
+from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW
 
 MASK = "*"
-NUMBER, FIRST, STOP = "number", "first", "stop"
-"""Columns of the table that `Draw` gives shares by, beside `SHARE`."""
 
 
 class Hands(Protocol):
@@ -144,6 +142,9 @@ class Copy:
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
         return with_columns(rows, {self.name: rows[self.column]})
 
+    def recode(self, table: pa.Table) -> pa.Table:
+        return with_column(table, self.name, table[self.column])
+
 
 @dataclass(frozen=True, eq=False)
 class Hide:
@@ -156,7 +157,7 @@ class Hide:
         return with_columns(rows, {self.column: ibis.literal(self.label, "string")})
 
     def recode(self, table: pa.Table) -> pa.Table:
-        return _with(table, self.column, pa.repeat(pa.scalar(self.label, pa.string()), table.num_rows))
+        return with_column(table, self.column, pa.repeat(pa.scalar(self.label, pa.string()), table.num_rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,95 +174,10 @@ class Relabel:
         return with_columns(joined.drop(self.column), {self.column: joined[LABEL]}).select(*rows.columns)
 
     def recode(self, table: pa.Table) -> pa.Table | None:
-        given = table[self.column].combine_chunks()
-        if given.type != self.raw.type:
+        given = table[self.column]
+        if (given.type.value_type if is_coded(given.type) else given.type) != self.raw.type:
             return None
-        return _with(table, self.column, self.published.take(pc.index_in(given, self.raw)))
-
-
-@dataclass(frozen=True, eq=False)
-class LookUp:
-    """Each row gets the columns of a table that stand where its own cells are the table's; rows that find none go.
-
-    `keys` are the columns to look by, each with the table's column of the same cells. What the table has besides comes
-    to the rows, or takes the place of what they have under its name.
-    """
-
-    table: pa.Table
-    keys: Mapping[str, str]
-
-    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
-        names = {name: f"{OWN} looked up {place}" for place, name in enumerate(self.table.column_names)}
-        held = engine.hold(self.table.rename_columns(list(names.values())))
-        nullable = {column: bool(self.table[column].null_count) for column in self.keys.values()}
-        same = [engine.same(rows[own], held[names[its]], nullable[its]) for own, its in self.keys.items()]
-        joined = rows.inner_join(held, same)
-        news = {new: joined[name] for new, name in names.items() if new not in self.keys.values()}
-        return with_columns(joined, news).drop(*names.values())
-
-
-@dataclass(frozen=True, eq=False)
-class Pack:
-    """Whole numbers of some columns, each below its `size`, become one number in a column of the given name.
-
-    Rows are then looked up by one number: engines hash it sooner, and know better how many rows will find it.
-    """
-
-    sizes: Mapping[str, int]
-    name: str
-
-    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
-        packed: ibis.Value = ibis.literal(0, "int64")
-        for column, size in self.sizes.items():
-            packed = packed * ibis.literal(size, "int64") + rows[column]
-        return with_columns(rows, {self.name: packed}).drop(*self.sizes)
-
-    def of(self, columns: Mapping[str, Longs]) -> Longs:
-        """Return the same number of numbers that are not in rows."""
-        packed = np.zeros(1, np.int64)
-        for column, size in self.sizes.items():
-            packed = packed * size + columns[column]
-        return packed
-
-
-def packs(sizes: Mapping[str, int], name: str) -> list[Pack]:
-    """Return what packs columns into as few numbers of 63 bits as hold them."""
-    words: list[dict[str, int]] = []
-    for column, size in sizes.items():
-        if not words or prod([*words[-1].values(), size]) >= 2**63:
-            words.append({})
-        words[-1][column] = size
-    return [Pack(word, f"{name} {place}") for place, word in enumerate(words)]
-
-
-@dataclass(frozen=True, eq=False)
-class Draw:
-    """Rows with the same number in a column get turns, in an order drawn by chance, and by them a share of a table.
-
-    A share belongs to the turns from `FIRST` to before `STOP` of the rows with its `NUMBER`, and comes to them in the
-    column `SHARE`. Rows whose turn is in no share go. Who knows the secret, and the order in which the rows came, can
-    draw again.
-    """
-
-    column: str
-    shares: pa.Table
-    secret: str
-
-    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
-        order = engine.by_chance(rows[PLACE], self.secret)
-        rows = rows.mutate(ibis.row_number().over(group_by=rows[self.column], order_by=order).name(TURN))
-        names = {name: f"{OWN} drawn {name}" for name in (NUMBER, FIRST, STOP)}
-        held = engine.hold(self.shares.rename_columns([*names.values(), SHARE]))
-        turns = [rows[TURN] >= held[names[FIRST]], rows[TURN] < held[names[STOP]]]
-        return rows.inner_join(held, [rows[self.column] == held[names[NUMBER]], *turns]).drop(*names.values())
-
-
-@dataclass(frozen=True, eq=False)
-class NumberRows:
-    """Rows are numbered as they come, for what is drawn by chance later."""
-
-    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
-        return engine.placed(rows)
+        return with_column(table, self.column, taken(self.published, places(given, self.raw)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,9 +206,10 @@ class Drop:
     def recode(self, table: pa.Table) -> pa.Table | None:
         if self.classes.num_rows == 0:
             return table
-        if self.masked or any(table[name].type != self.classes[name].type for name in self.classes.column_names):
-            return None
-        return table.filter(pa.array(~_among(table, self.classes)))
+        found = (
+            None if self.masked else found_in(table, self.classes, {name: name for name in self.classes.column_names})
+        )
+        return None if found is None else table.filter(pa.array(found < 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,20 +236,31 @@ def with_columns(rows: ibis.Table, columns: Mapping[str, ibis.Value]) -> ibis.Ta
     return rows.mutate([value.name(name) for name, value in columns.items()]) if columns else rows
 
 
-def _with(table: pa.Table, name: str, column: pa.Array) -> pa.Table:
+def with_column(table: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Return a table in memory with a column added or replaced."""
+    if name not in table.column_names:
+        return table.append_column(name, column)
     return table.set_column(table.column_names.index(name), name, column)
 
 
-def _among(table: pa.Table, classes: pa.Table) -> Bools:
-    """Return which rows have the labels of one of some classes, missing ones being the same."""
+def found_in(table: pa.Table, known: pa.Table, keys: Mapping[str, str]) -> Longs | None:
+    """Return where in `known`, which has nothing twice, each row of a table is by its `keys`, missing ones being the
+    same; -1 where it is not. `keys` are columns of the table, each with that of `known`; None where their types are
+    others, or those of which engines might take other cells for the same."""
+    for own, its in keys.items():
+        kind = table[own].type.value_type if is_coded(table[own].type) else table[own].type
+        if kind != known[its].type or not compares_alike(kind):
+            return None
+    if len(keys) == 1:
+        ((own, its),) = keys.items()
+        return places(table[own], known[its].combine_chunks())
     codes, sizes = [], []
-    for name in classes.column_names:
-        labels = classes[name].combine_chunks().unique()
-        both = pa.chunked_array([*classes[name].chunks, *table[name].chunks], labels.type)
-        codes.append(pc.fill_null(pc.index_in(both, labels), len(labels)).to_numpy().astype(np.int64))
+    for own, its in keys.items():
+        labels = known[its].combine_chunks().unique()
+        codes.append(np.concatenate([places(known[its], labels), places(table[own], labels)]))
         sizes.append(len(labels) + 1)
-    distinct, which = distinct_rows(np.stack(codes, axis=1), sizes)
-    fails = np.zeros(len(distinct), np.bool_)
-    fails[which[: classes.num_rows]] = True
-    those: Bools = fails[which[classes.num_rows :]]
-    return those
+    distinct, which = distinct_rows(np.stack(codes, axis=1) + 1, sizes)
+    place = np.full(len(distinct), -1)
+    place[which[: known.num_rows]] = np.arange(known.num_rows)
+    there: Longs = place[which[known.num_rows :]]
+    return there

@@ -18,7 +18,7 @@ from ringfence.audit.counts import Column, classes, read_column, read_labels
 from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.trace.rows import Origin
 from ringfence.rows.engine import Engine
-from ringfence.rows.sources import BUCKET, OWN, ROWS, WHICH
+from ringfence.rows.sources import BUCKET, OWN, ROWS
 from ringfence.spec import Spec
 from ringfence.yardsticks.reading import Likely, ReadRows, Truth, evenly, plainly
 
@@ -44,10 +44,8 @@ def link_rows(
         return _by_labels(release, truth)
     kept = [name for name in truth.others if name in origin.original.columns]
     quasi, original = list(truth.quasi), origin.original
-    # Rows with the same mark are the same rows: each published one finds its original once.
-    first = original.select(WHICH, **{BEFORE + name: original[name] for name in (*quasi, *kept)}).distinct()
-    shown = origin.marked.select(WHICH, *quasi, *([BUCKET] if spec.has_buckets else []))
-    joined = shown.join(first, WHICH).drop(WHICH)
+    shown = [*quasi, *([BUCKET] if spec.has_buckets else [])]
+    joined = engine.beside(origin.marked, shown, original, {name: BEFORE + name for name in (*quasi, *kept)})
     counted = engine.count(joined, list(joined.columns))
     beside = None if values is None else engine.fetch(values)
     return _read(counted, truth, spec, release, beside)

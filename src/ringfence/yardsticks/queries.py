@@ -7,13 +7,12 @@ about a hundredth to a tenth, a third about a thousandth to a hundredth.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from ringfence.arrays import Bools, Floats, Longs
+from ringfence.arrays import Bools, Floats
+from ringfence.audit.trace.linkage import runs
 from ringfence.yardsticks.reading import OriginalValues, ReadRows, Truth
 
 QUERIES = 1_000
@@ -28,8 +27,8 @@ MOST_TRIES = 40
 SANITY = 0.001
 """Errors are relative to the true answer, or to this share of all rows where that is more."""
 SEED = 2028
-FEW = 1 << 16
-"""So many entries are gone through for every question, rather than sorted by what some ask for."""
+MOST_CELLS = 1 << 18
+"""Tables of no more cells are made for the questions about some attributes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,39 +96,38 @@ def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
 
 
 class Counter:
-    """Answers queries from what rows show, each by how likely it stands for what is asked for."""
+    """Answers queries from what rows show, each by how likely it stands for what is asked for.
+
+    Entries are looked up by the label of the attribute that leaves fewest of them, and only these are gone through.
+    Where some attributes have few combinations beside the entries, they are counted by them once for all queries.
+    """
 
     def __init__(self, side: ReadRows, quasi: Sequence[str]) -> None:
-        self._side = side
-        self._quasi = {name: place for place, name in enumerate(quasi)}
-        self._tables: dict[tuple[str, ...], tuple[list[Longs], Floats]] = {}
+        self._side, self._quasi = side, tuple(quasi)
+        self._sides: dict[tuple[str, ...], ReadRows] = {}
 
-    @cached_property
-    def _alike(self) -> ReadRows:
-        """The rows by their quasi-identifiers alone: of groups, far fewer entries."""
-        columns, rows = self._side.projected([*self._quasi])
-        return ReadRows(rows.astype(np.int64), dict(zip(self._quasi, columns, strict=True)), self._side.likely)
-
-    def _table(self, names: tuple[str, ...]) -> tuple[list[Longs], Floats]:
-        """Return the combinations that rows show in some attributes, as far as it pays to look for them."""
-        if names not in self._tables:
-            side = self._alike if self._quasi.keys() >= {*names} else self._side
+    def _by(self, names: tuple[str, ...]) -> ReadRows:
+        """Return rows to answer queries about some attributes from: with as few entries as it pays to look for."""
+        if names not in self._sides:
+            side = self._side.merged(self._quasi) if {*self._quasi} >= {*names} else self._side
             cells = prod(len(side.likely[name].sizes) for name in names)
-            few = len(side.rows) <= FEW < cells
-            known = [side.codes[name] for name in names], side.rows.astype(np.float64)
-            self._tables[names] = known if few else side.projected(names)
-        return self._tables[names]
+            self._sides[names] = side.merged(names) if cells <= min(MOST_CELLS, len(side.rows) // 2) else side
+        return self._sides[names]
 
     def count(self, wanted: Mapping[str, Bools]) -> float:
         """Return how many rows there are, as far as can be told."""
-        names = tuple(sorted(wanted))
-        columns, rows = self._table(names)
-        factors = [self._side.likely[name].expected(wanted[name]) for name in names]
-        chosen: Any = slice(None)
-        for at in np.argsort([factor.mean() for factor in factors], kind="stable").tolist():
-            shares = factors[at][columns[at][chosen]]
-            hits = np.flatnonzero(shares)  # most drop out at the first, narrowest question
-            chosen = hits if isinstance(chosen, slice) else chosen[hits]
+        side = self._by(tuple(sorted(wanted)))
+        factors = {name: side.likely[name].expected(some) for name, some in wanted.items()}
+        left = {name: int(side.entries(name)[2][factor > 0].sum()) for name, factor in factors.items()}
+        first, *others = sorted(factors, key=lambda name: left[name])
+        order, starts, sizes = side.entries(first)
+        hit = np.flatnonzero(factors[first])
+        chosen = order[runs(starts[hit], sizes[hit])]
+        rows = np.repeat(factors[first][hit], sizes[hit]) * side.rows[chosen].astype(np.float64)
+        for name in others:
+            shares = factors[name][side.codes[name][chosen]]
+            hits = np.flatnonzero(shares)
+            chosen = chosen[hits]
             rows = rows[hits] * shares[hits]
         return float(rows.sum())
 

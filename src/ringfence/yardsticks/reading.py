@@ -126,6 +126,31 @@ class ReadRows:
         """How many rows there are."""
         return int(self.rows.sum())
 
+    @cached_property
+    def _merged(self) -> dict[tuple[str, ...], "ReadRows"]:
+        return {}
+
+    def merged(self, names: tuple[str, ...]) -> "ReadRows":
+        """Return the rows by some attributes alone: of groups by their labels, far fewer entries."""
+        if names not in self._merged:
+            columns, rows = self.projected(names)
+            self._merged[names] = ReadRows(rows.astype(np.int64), dict(zip(names, columns, strict=True)), self.likely)
+        return self._merged[names]
+
+    @cached_property
+    def _entries(self) -> dict[str, tuple[Longs, Longs, Longs]]:
+        return {}
+
+    def entries(self, name: str) -> tuple[Longs, Longs, Longs]:
+        """Return the entries in the order of their labels in an attribute; where those of each label begin there, and
+        how many it has."""
+        if name not in self._entries:
+            codes, labels = self.codes[name], len(self.likely[name].sizes)
+            sizes = np.bincount(codes, minlength=labels)
+            digits = codes.astype(np.uint16) if labels < 1 << 16 else codes  # small numbers are sorted by their digits
+            self._entries[name] = np.argsort(digits, kind="stable"), np.cumsum(sizes) - sizes, sizes
+        return self._entries[name]
+
     def projected(self, names: Sequence[str]) -> tuple[list[Longs], Floats]:
         """Return the combinations that rows show in some attributes, and how many rows have each."""
         widths = [len(self.likely[name].sizes) for name in names]

@@ -26,8 +26,9 @@ class Table:
 
     def __init__(self, truth: Truth, names: Sequence[str]) -> None:
         self._names = names
+        self._of = truth.quasi if {*truth.quasi} >= {*names} else None
         self._cells = [_cells(truth, name, crossed=len(names) > 1) for name in names]
-        self._actual = _table(truth, names, self._cells)
+        self._actual = self._counted(truth)
         alone = [
             np.bincount(of, truth.marginal(name), minlength=width)
             for name, (of, width) in zip(names, self._cells, strict=True)
@@ -36,7 +37,10 @@ class Table:
 
     def misplaced(self, release: ReadRows) -> float:
         """Return the share of rows that users of a release have not in their cells."""
-        return self._lacking(_table(release, self._names, self._cells))
+        return self._lacking(self._counted(release))
+
+    def _counted(self, side: ReadRows) -> Floats:
+        return _table(side if self._of is None else side.merged(self._of), self._names, self._cells)
 
     @property
     def naively_misplaced(self) -> float:

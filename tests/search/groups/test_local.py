@@ -172,11 +172,12 @@ def test_the_gray_order_of_all_tuples_takes_single_steps(sizes: list[int]) -> No
     assert (np.abs(np.diff(ordered, axis=0)).sum(axis=1) == 1).all()
 
 
+@pytest.mark.parametrize("hurried", [False, True])
 @given(case=cases(), representation=shown_as)
-def test_orders_are_permutations_and_get_shorter(case: Case, representation: Representation) -> None:
-    census = case.census
+def test_orders_are_permutations_and_get_shorter(hurried: bool, case: Case, representation: Representation) -> None:
+    census, watch = case.census, Watch(time_limit=1e-9 if hurried else None)
     space, asked = space_of(census, representation), request(census, GroupsAsked(1))
-    found = neighbours(census, space, asked.blocks)
+    found = neighbours(census, space, asked.blocks, watch=watch)
     span = new_span(space)
 
     def length(order: Any) -> float:
@@ -192,7 +193,7 @@ def test_orders_are_permutations_and_get_shorter(case: Case, representation: Rep
     for whole in (hilbert_order(census), gray_order(census)):
         assert sorted(whole.tolist()) == list(range(len(census.weights)))
         order = whole[np.argsort(asked.blocks[whole], kind="stable")]
-        shorter = improved_order(space, order, found)
+        shorter = improved_order(space, order, found, watch)
         assert sorted(shorter.tolist()) == sorted(order.tolist())
         assert length(shorter) <= length(order) + 1e-9
 

@@ -25,6 +25,7 @@ written to judge a table of other making.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -43,6 +44,9 @@ there, at a value (0) or right after it (1)."""
 
 Stretch: TypeAlias = tuple[Place, Place]
 """From one place up to, not including, another."""
+
+MOST_REMEMBERED = 1 << 16
+"""How many values of an attribute are remembered: many labels name the same."""
 
 MISSING: Stretch = (1, None, 0), (1, None, 1)
 
@@ -120,7 +124,7 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
     value of each such mark is in the range, and its ceiling lies within the mark. Where a boundary keeps what lies
     between out, a set has several ranges, in rising order.
     """
-    at = position(attribute)
+    at, is_value = lru_cache(MOST_REMEMBERED)(position(attribute)), lru_cache(MOST_REMEMBERED)(form.is_value)
 
     def is_other(label: str) -> bool:
         return form.reads(label) and not (form.free and label.startswith("{") and label.endswith("}"))
@@ -131,7 +135,7 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         if named is None or (None in named and not missing):
             return None
         found = [span for span in named if span is not None]
-        if not all(form.is_value(end) for span in found for end in span) or _written(found, None in named) != label:
+        if not all(is_value(end) for span in found for end in span) or _written(found, None in named) != label:
             return None
         if len(found) > 1 and attribute.boundary is None:
             return None
@@ -142,10 +146,10 @@ def with_blocks(form: Grammar, attribute: Attribute, *, missing: bool) -> Gramma
         found = as_set(label)
         if found is None or not 1 < len(found) == len({*found}) or (attribute.measured and '"' in label):
             return None
-        return found if all(missing if item is None else form.is_value(item) for item in found) else None
+        return found if all(missing if item is None else is_value(item) for item in found) else None
 
     def reads(label: str) -> bool:
-        return is_other(label) or spans(label) is not None or items(label) is not None
+        return items(label) is not None or spans(label) is not None or is_other(label)  # what takes longest comes last
 
     def passes(label: str) -> bool:
         if is_other(label):

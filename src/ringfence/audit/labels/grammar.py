@@ -63,7 +63,7 @@ def grammar(name: str, spec: Spec, seen: Iterable[str]) -> Grammar:
     attribute = spec.attributes[name]
     missing = spec.data.missing == "value"
     if has_blocks(name, spec):
-        values = [item for label in seen for item in as_set(label) or (label,) if item is not None]
+        values = {item for label in seen for item in as_set(label) or (label,) if item is not None}
         form = _of_hierarchy(name, spec, values, missing)
         return replace(with_blocks(form, attribute, missing=missing), disjoint=recoded_in_blocks(name, spec))
     form = _of_hierarchy(name, spec, seen, missing)

@@ -14,11 +14,11 @@ import numpy as np
 from ringfence.arrays import Longs
 from ringfence.audit.labels.moments import as_moment, spelled_moment
 from ringfence.audit.labels.reading import AnyOf, Interval, read_label
-from ringfence.audit.labels.spelling import as_number, spans_of, spelled_number
+from ringfence.audit.labels.spelling import as_number, as_set, spans_of, spelled_number
 from ringfence.audit.labels.trees import Path, Tree
 from ringfence.spec.attributes import Attribute
 
-MOST_REMEMBERED = 1 << 16
+MOST_REMEMBERED = 1 << 18
 """How many labels of an attribute are remembered with what they hold."""
 
 Kind: TypeAlias = tuple[tuple[Path, ...], tuple[int, ...], bool, bool]
@@ -44,6 +44,7 @@ class Held:
     def __init__(self, tree: Tree, attribute: Attribute) -> None:
         self.tree = tree
         self._said: dict[str, Longs] = {}
+        self._items: dict[str | None, list[int]] = {}
         self.spell = spelled_number if attribute.numeric else spelled_moment if attribute.dates else _written_out
         self.place: Callable[[str], Decimal | Fraction | None] = as_moment if attribute.dates else as_number
         self.texts = [path[0] for path in tree.paths]
@@ -69,10 +70,14 @@ class Held:
         """
         if label is None:
             return self.tree.held(None) or self.tree.held(self.tree.root)
-        return self.tree.held(label) or self.tree.held(self.spell(label))
+        found = self.tree.held(label)
+        return found if found is not None else self.tree.held(self.spell(label))
 
     def by(self, label: str | None) -> Longs:
         """Return the values that a label holds, each once: as a label of the tree, else by what it says."""
+        said = self._said.get(label or "")
+        if said is not None:  # it was no label of the tree
+            return said
         found = self.found(label)
         return found[0] if found is not None else self.said(label or "")
 
@@ -82,12 +87,15 @@ class Held:
         if said is None:
             if len(self._said) >= MOST_REMEMBERED:
                 self._said.clear()
-            said = self._said[label] = np.unique(np.array(self._under(label), np.int64))
+            said = self._said[label] = np.array(sorted({*self._under(label)}), np.int64)
             said.setflags(write=False)
         return said
 
     def _under(self, label: str) -> list[int]:
         """Return the values that some other label holds by what it says: none if it cannot be read."""
+        listed = as_set(label) if "[" not in label else None
+        if listed is not None:
+            return [leaf for value in listed for leaf in self._of_item(value)]
         spans = spans_of(label)
         if spans is not None and (self.place is as_moment or label.startswith("{")):
             return [leaf for span in spans for leaf in self._between(span)]
@@ -100,9 +108,18 @@ class Held:
                 high = (bisect_right if meaning.with_high else bisect_left)(self.numbers, meaning.high)
             return self.by_number[low:high]
         if isinstance(meaning, AnyOf):
-            held = [self.tree.held(None) if value in (None, "") else self.found(value) for value in meaning.values]
-            return [leaf for found in held if found is not None for leaf in found[0].tolist()]
+            return [leaf for value in meaning.values for leaf in self._of_item(value)]
         return [leaf for leaf, text in enumerate(self.texts) if text is not None and meaning.holds(text)]
+
+    def _of_item(self, value: str | None) -> list[int]:
+        """Return the values that an item of a list stands for; many lists name the same."""
+        known = self._items.get(value)
+        if known is None:
+            if len(self._items) >= MOST_REMEMBERED:
+                self._items.clear()
+            found = self.tree.held(None) if value in (None, "") else self.found(value)
+            known = self._items[value] = [] if found is None else found[0].tolist()
+        return known
 
     def _between(self, span: tuple[str, str] | None) -> list[int]:
         """Return the values from one to another; the missing value for None."""

@@ -110,7 +110,7 @@ def read_label(label: str, spell: Callable[[str], str] = str) -> Reading:
     text = label.strip()
     if text and not text.strip("*"):
         return Everything()
-    interval = read_interval(text)
+    interval = read_interval(text) if not text.startswith("{") else None
     if interval is not None:
         return interval
     items = read_set(text)

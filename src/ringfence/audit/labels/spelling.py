@@ -12,6 +12,7 @@ ROOT = "*"
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _ITEM = r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^,"\[\]{}()\\\n\r\t]+'
+_UNQUOTED = re.compile(r'[^"\[\]{}()\\\n\r\t]+')
 _ITEMS = re.compile(rf"(?:{_ITEM})(?:, (?:{_ITEM}))*")
 _NEXT_ITEM = re.compile(rf"(?:^|, )({_ITEM})")
 _SPAN = rf"\[(?:{_ITEM}), (?:{_ITEM})\]"
@@ -109,7 +110,7 @@ def spans_of(label: str) -> tuple[tuple[str, str] | None, ...] | None:
     alone = as_range(label)
     if alone is not None:
         return (alone,)
-    named = _NEXT_SPAN.findall(label[1:-1]) if _SPANS.fullmatch(label) else []
+    named = _NEXT_SPAN.findall(label[1:-1]) if "[" in label and _SPANS.fullmatch(label) else []
     if not any(part.startswith("[") for part in named):
         return None
     spans: list[tuple[str, str] | None] = []
@@ -142,6 +143,7 @@ def written(value: str) -> str:
     return value if as_range(f"[{value}, {value}]") == (value, value) else json.dumps(value, ensure_ascii=False)
 
 
+@lru_cache(1 << 17)
 def as_set(label: str) -> tuple[str | None, ...] | None:
     """Return the values of a set, read out of their quotes, or None. A missing one is written null, and None here.
 
@@ -157,8 +159,10 @@ def _items(label: str, opening: str, closing: str) -> tuple[tuple[str, bool], ..
     return _listed(label[1:-1]) if label[:1] == opening and label[-1:] == closing and len(label) > 1 else ()
 
 
-@lru_cache(1 << 15)
 def _listed(inside: str) -> tuple[tuple[str, bool], ...]:
+    if _UNQUOTED.fullmatch(inside):
+        parts = inside.split(", ")
+        return tuple((part, False) for part in parts) if all(map(_is_item, parts)) else ()
     if not _ITEMS.fullmatch(inside):
         return ()
     items = _NEXT_ITEM.findall(inside)
@@ -168,3 +172,8 @@ def _listed(inside: str) -> tuple[tuple[str, bool], ...]:
         return tuple((json.loads(item), True) if item.startswith('"') else (item, False) for item in items)
     except ValueError:  # an escape that JSON does not know
         return ()
+
+
+def _is_item(text: str) -> bool:
+    """Whether a text that stands in no quotes is an item of a list."""
+    return bool(text) and "," not in text and text == text.strip()

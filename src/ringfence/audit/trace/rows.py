@@ -15,7 +15,6 @@ of rows are taken for the same with a chance of about one in 2^64.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from secrets import token_hex
 
 import ibis
 import numpy as np
@@ -37,7 +36,7 @@ from ringfence.spec import Spec
 from ringfence.spec.attributes import Attribute
 from ringfence.spec.hierarchies import DateHierarchy
 
-RAW, KEY = "ringfence original ", "ringfence key"
+RAW = "ringfence original "
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,11 +228,9 @@ def _by_marks(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Sp
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(marked, original, quasi, spec)
     whose = {WHOSE: spec.data.entity} if WHOSE in marked.columns and spec.data.entity is not None else {}
-    key = token_hex(16)
-    theirs = engine.digests(original, [WHICH, *digested, *whose.values()], key, KEY)
-    ours = engine.digests(marked, [WHICH, *digested, *whose], key, KEY)
-    if strange := _too_often(engine, ours, theirs, KEY):
-        twice = _too_often(engine, marked, original, WHICH)
+    ours, theirs = [WHICH, *digested, *whose], [WHICH, *digested, *whose.values()]
+    if strange := engine.surplus(marked, ours, original, theirs):
+        twice = engine.surplus(marked, [WHICH], original, [WHICH])
         if twice:
             message = f"{some(twice, 'row')} cannot be traced back to a row of the original of their own"
         else:
@@ -245,35 +242,15 @@ def _by_marks(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Sp
         yield from _baskets_hold(engine, marked, original, spec)
 
 
-def _too_often(engine: Engine, ours: ibis.Table, theirs: ibis.Table, name: str) -> int:
-    """Return how many rows have a value more often than the other table has it."""
-    there = theirs.group_by(theirs[name].name(RAW)).aggregate(theirs.count().name(COUNT))
-    here = ours.group_by(name).aggregate(ours.count().name(ROWS))
-    joined = here.left_join(there, here[name] == there[RAW])
-    more = joined[ROWS] - joined[COUNT].fill_null(0)
-    found = engine.fetch(joined.filter(more > 0).aggregate(more.sum().name(ROWS)))[ROWS].to_pylist()[0]
-    return int(found or 0)
-
-
-def _beside(marked: ibis.Table, original: ibis.Table, names: Sequence[str]) -> ibis.Table:
-    """Return some columns of the release, each with what the original has in the row of the same mark.
-
-    Rows of the original that share a mark are the same in all columns, so that one of them stands for all.
-    """
-    known = original.select(original[WHICH].name(KEY), *(original[name].name(RAW + name) for name in names)).distinct()
-    shown = marked.select(WHICH, *names)
-    return shown.inner_join(known, shown[WHICH] == known[KEY])
-
-
 def _labels_hold(
     engine: Engine, marked: ibis.Table, original: ibis.Table, names: Sequence[str], spec: Spec
 ) -> Iterator[Finding]:
     """Find published values that do not hold the value of the row they come from."""
     if not names:
         return
-    counted = engine.count(_beside(marked, original, names), [*names, *(RAW + name for name in names)])
-    rows = counted[ROWS].to_numpy()
-    for name in names:
+    beside = engine.beside(marked, names, original, {name: RAW + name for name in names})
+    for name, counted in zip(names, engine.counts(beside, [[name, RAW + name] for name in names]), strict=True):
+        rows = counted[ROWS].to_numpy()
         if spec.attributes[name].role == "quasi":
             published = read_labels(counted[name], name, spec)
             # A tree may be grown over the values: also over those of rows that went.
@@ -308,7 +285,7 @@ def _baskets_hold(engine: Engine, marked: ibis.Table, original: ibis.Table, spec
     A tree that was made from the items of the data was made from those of the rows that are published.
     """
     name = spec.item_column
-    beside = _beside(marked, original, [name])
+    beside = engine.beside(marked, [name], original, {name: RAW + name})
     counted = engine.count(beside, [name, RAW + name])
     rows = counted[ROWS].to_numpy().astype(np.int64)
     published, bought = (CountedBaskets(as_baskets(counted[each], spec), rows) for each in (name, RAW + name))
@@ -320,9 +297,7 @@ def _bucket_findings(
 ) -> Iterator[Finding]:
     """Find buckets whose second table does not have the sensitive values of their rows."""
     (name,) = (name for name in values.columns if name not in (BUCKET, COUNT))
-    known = original.select(original[WHICH].name(KEY), original[name]).distinct()
-    shown = marked.select(WHICH, BUCKET)
-    held = engine.count(shown.inner_join(known, shown[WHICH] == known[KEY]), [BUCKET, name])
+    held = engine.count(engine.beside(marked, [BUCKET], original, {name: name}), [BUCKET, name])
     told = engine.fetch(values.select(BUCKET, name, values[COUNT].cast("int64").name(ROWS)))
     both = [
         Column(BUCKET, (None,), np.concatenate([_numbers(held[BUCKET]), _numbers(told[BUCKET])])),

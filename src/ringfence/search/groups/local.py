@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ringfence.arrays import Ints, Longs, Words
+from ringfence.arrays import Ints, Longs, Words, distinct_rows
 from ringfence.census.census import Census
 from ringfence.census.covers import Representation, cover_groups
 from ringfence.census.groups import Groups
@@ -111,8 +111,9 @@ def local(
     space = space_of(census, asked.representation, asked.loss)
     order = gray_order(census)
     order = order[np.argsort(wanted.blocks[order], kind="stable")]
-    found = neighbours(census, space, wanted.blocks, NEIGHBOURS if asked.loss != "use" else _more_neighbours(wanted.k))
-    line = line_up(wanted, improved_order(space, order, found))
+    count = NEIGHBOURS if asked.loss != "use" else _more_neighbours(wanted.k)
+    found = neighbours(census, space, wanted.blocks, count, watch)
+    line = line_up(wanted, improved_order(space, order, found, watch))
     homes = line.cut(space, 0.0)
     if wanted.looked_at:
         homes = min([homes, line.gather()], key=lambda each: line.loss(space, each))
@@ -151,7 +152,7 @@ def _cut_classes(
         homes = np.unique(homes, return_inverse=True)[1].reshape(-1)
         shown = cover_groups(line.asked.census, line.groups(homes), representation)
         labels = np.stack([part.value for part in shown], axis=1)
-        classes = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+        classes = distinct_rows(labels, [len(part.covers.labels) for part in shown])[1]
         again = line.cut_again(space, homes, classes)
         if line.loss(space, again) >= line.loss(space, homes) * (1 - WORTH):
             return homes

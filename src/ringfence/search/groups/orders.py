@@ -10,11 +10,14 @@ from ringfence.kernels.groups.hilbert_curve import transpose_to_curve
 from ringfence.kernels.groups.neighbours import look_around
 from ringfence.kernels.groups.oropt import shorten
 from ringfence.kernels.groups.spans import Geometry
+from ringfence.search.progress import Watch
 
 BITS_A_WORD = 62
 MOST_BITS = 16
 NEIGHBOURS, REACH = 12, 4
 SWEEPS = 20
+TO_LOOK_AROUND = 0.25
+"""The share of the time after which no more neighbours are looked for."""
 
 
 def hilbert_order(census: Census) -> Longs:
@@ -97,12 +100,14 @@ class Neighbours:
     losses: Floats
 
 
-def neighbours(census: Census, space: Geometry, blocks: Ints, count: int = NEIGHBOURS) -> Neighbours:
+def neighbours(
+    census: Census, space: Geometry, blocks: Ints, count: int = NEIGHBOURS, watch: Watch | None = None
+) -> Neighbours:
     """Return for each tuple up to so many of the nearest of its block.
 
     Tuples that differ in one attribute stand close in the lexicographic order that looks at this attribute last. So the
     next few in each such order are compared, and the nearest kept: no more work than sorting, and nearly as good as
-    comparing all with all.
+    comparing all with all. Under a time limit, no further order is looked at when a share of the time is gone.
     """
     tuples = len(census.weights)
     found = Neighbours(np.full((tuples, count), -1, np.int32), np.full((tuples, count), np.inf))
@@ -110,6 +115,8 @@ def neighbours(census: Census, space: Geometry, blocks: Ints, count: int = NEIGH
     attributes = few_values_first(census)
     digits = {a: _digits(census, a) for a in attributes}
     for last in attributes:
+        if watch is not None and watch.spent(TO_LOOK_AROUND) and last != attributes[0]:
+            break
         key, span = blocks.astype(np.int64), int(blocks.max()) + 1
         for a in [*(a for a in attributes if a != last), last]:
             leaves = census.quasi[a].hierarchy.leaves
@@ -121,11 +128,13 @@ def neighbours(census: Census, space: Geometry, blocks: Ints, count: int = NEIGH
     return found
 
 
-def improved_order(space: Geometry, order: Longs, found: Neighbours) -> Longs:
+def improved_order(space: Geometry, order: Longs, found: Neighbours, watch: Watch | None = None) -> Longs:
     """Return an order made shorter by moving runs of up to three tuples next to one of their neighbours (Or-opt).
 
-    The length of an order is what neighbours lose when they are published together, added up.
+    The length of an order is what neighbours lose when they are published together, added up. Where there was no time
+    to look for more neighbours, every tuple is tried once.
     """
     shorter = order.astype(np.int64)
-    shorten(space, shorter, found.near, found.losses, SWEEPS)
+    hurried = watch is not None and watch.spent(TO_LOOK_AROUND)
+    shorten(space, shorter, found.near, found.losses, 1 if hurried else SWEEPS)
     return shorter

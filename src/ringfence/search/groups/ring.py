@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ringfence.arrays import Floats, Ints, Longs
+from ringfence.arrays import Floats, Ints, Longs, distinct_rows
 from ringfence.census.census import Census, Quasi
 from ringfence.census.covers import Representation, Shown, by_attribute, cover
 from ringfence.census.groups import Combinations, Groups, combinations
@@ -279,8 +279,8 @@ def cover_slots(census: Census, rings: Rings, representation: Representation | S
         cover(quasi, stretch[slots], census.codes[covered, a], count, asked[a]) for a, quasi in enumerate(census.quasi)
     ]
     values = np.stack([part.value for part in shown], axis=1)
-    alike, kind = np.unique(values, axis=0, return_inverse=True)
-    kinds = kind.reshape(-1)[stretch]
+    example, kind = distinct_rows(values, [len(part.covers.labels) for part in shown])
+    alike, kinds = values[example], kind[stretch]
     return Slots(
         kind=kinds,
         sizes=np.bincount(kinds, minlength=len(alike)),
