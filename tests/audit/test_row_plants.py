@@ -15,7 +15,7 @@ import pytest
 
 import ringfence as rf
 from ringfence import api
-from ringfence.errors import DataError
+from ringfence.errors import DataError, EngineError
 from ringfence.release.job import AuditFailed
 from ringfence.rows import lookups, same_value, sources, steps
 from ringfence.rows.duckdb import DuckDB
@@ -197,8 +197,11 @@ def test_what_goes_wrong_with_rows_is_noticed(
     if fault == "a label doubled" and way == "memory" and method != "masked":
         assert released(TABLE, spec_of(method), tmp_path, way).audit.ok  # the first is found, and no row doubles
         return
-    with pytest.raises(AuditFailed):
+    # DuckDB numbers the labels that are to be published, and refuses to write a row that has another.
+    refused = (AuditFailed, EngineError) if fault in ("no class dropped", "another class dropped") else AuditFailed
+    with pytest.raises(refused) as told:
         released(TABLE, spec_of(method), tmp_path, way)
+    assert isinstance(told.value, AuditFailed) or "Could not convert string '[35, 40)'" in str(told.value)
     assert not (tmp_path / "out" / "public").exists()
 
 

@@ -146,6 +146,7 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
     comments. It is a guess from the names and values of the columns: only you know what others know about these people.
 
     >>> import pyarrow as pa
+    >>> from ringfence import anonymize
     >>> patients = [f"P{n}" for n in range(20)]
     >>> visits = pa.table({"patient": patients * 3, "sex": ["f", "m"] * 30, "nights": [1, 2, 3, 4, 5, 6] * 10})
     >>> drafted = draft(visits)

@@ -32,7 +32,7 @@ Search: TypeAlias = "Callable[[Spec], Decision | None]"
 """Decides, of nothing but a census, as a specification says; None where that depends on rows as they are made."""
 
 
-class Bench(Protocol):
+class Workbench(Protocol):
     """What candidates are tried on."""
 
     @property
@@ -50,7 +50,7 @@ class Bench(Protocol):
         """Carry a decision out, audit what came out, and measure it."""
 
 
-def try_all(candidates: Sequence[Candidate], bench: Bench, *, budget: float, begun: float) -> list[Tried]:
+def try_all(candidates: Sequence[Candidate], bench: Workbench, *, budget: float, begun: float) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
     The next ones are searched for in a thread while what was found before is carried out, audited and measured here,
@@ -85,7 +85,7 @@ class _TimeUp(RingfenceError):
 class _Trials:
     """Candidates on their way: how long each may search, and how long those before took beside their search."""
 
-    bench: Bench
+    bench: Workbench
     budget: float
     started: float
     compiled: Any
