@@ -20,9 +20,9 @@ from tests.fuzz.labels import Reader, range_ends, set_members
 from tests.fuzz.trial import carry_out
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
-CASES = int(os.environ.get("RINGFENCE_FUZZ_CASES", "20000" if LONG else "200"))
+CASES = int(os.environ.get("RINGFENCE_FUZZ_CASES", "20000" if LONG else "120"))
 FIRST = int(os.environ.get("RINGFENCE_FUZZ_SEED", "0"))
-SIZE = 250 if LONG else 25  # cases of one test, so that several processes share them
+SIZE = 250 if LONG else 15  # cases of one test, so that several processes share them
 SHOWN = 3
 
 

@@ -13,7 +13,7 @@ from tests.clusterings import ancestors
 from tests.item_tables import Case, cases
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(case=cases(), k=st.integers(1, 4), m=st.integers(1, 4), apriori=st.booleans())
 def test_nodes_are_the_sets_that_some_row_holds(case: Case, k: int, m: int, apriori: bool) -> None:
     baskets = case.baskets

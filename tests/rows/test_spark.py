@@ -5,7 +5,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +99,12 @@ def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
             {"source": "spark://", "table": "people_here"},
             {"source": "spark://", "table": f"parquet.`{folder}`"},
         ):
-            release = rf.anonymize(None, spec_of(data=data))
-            assert release.metrics == expected
-            assert everyone(release) == list(range(600))
+            given = Data(**data)
+            with engine_for(given, data["source"]) as engine:
+                found = engine.fetch(engine.open(data["source"], given)).select(PEOPLE.column_names)
+            assert found.sort_by("who").to_pylist() == PEOPLE.to_pylist()
         written = rf.run(spec_of(data={"source": f"spark://{folder}"}), tmp_path / "out", report=False)
+        assert written.metrics == expected
         assert sorted(pyarrow.parquet.read_table(written.table)["who"].to_pylist()) == list(range(600))
         assert rf.audit(written.table, spec_of(), f"spark://{folder}").ok
     finally:
@@ -262,32 +263,32 @@ def test_rows_that_are_drawn_anew_are_drawn_once() -> None:
     assert len({*found}) == len(found) == release.metrics["rows"]
 
 
-def in_another_order(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows in another order each time."""
-    import secrets
+def in_another_order(*, killed: bool = False) -> Any:
+    """A function that returns rows in another order each time; if asked for, the first attempt of one task is `killed`
+    half way, with its process. It is made here, so that workers get it as it is, and do not load this module for it."""
 
-    for batch in batches:
-        order = sorted(range(batch.num_rows), key=lambda _: secrets.randbits(64))
-        yield batch.take(pa.array(order, pa.int64()))
+    def reordered(batches):  # type: ignore[no-untyped-def]  # types would have to go with it
+        import os
+        import secrets
+        import signal
 
+        import pyarrow
+        import pyspark
 
-def killed_at_first(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return rows in another order each time; the first attempt of one task is killed half way, with its process."""
-    import signal
+        task = pyspark.TaskContext.get()
+        assert task is not None, "carried out by a worker"
+        for batch in batches:
+            order = sorted(range(batch.num_rows), key=lambda _: secrets.randbits(64))
+            yield batch.take(pyarrow.array(order, pyarrow.int64()))
+            if killed and task.partitionId() == 0 and task.attemptNumber() == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-    import pyspark
-
-    task = pyspark.TaskContext.get()
-    assert task is not None, "carried out by a worker"
-    for batch in in_another_order(batches):
-        yield batch
-        if task.partitionId() == 0 and task.attemptNumber() == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+    return reordered
 
 
 def test_tasks_that_are_killed_double_and_lose_nobody() -> None:
     frame = spark().createDataFrame(PEOPLE).repartition(2)
-    release = rf.anonymize(frame.mapInArrow(killed_at_first, frame.schema), spec_of("mondrian"))
+    release = rf.anonymize(frame.mapInArrow(in_another_order(killed=True), frame.schema), spec_of("mondrian"))
     assert release.audit.ok
     assert release.table.collect() == release.table.collect()
     assert everyone(release) == list(range(600))
@@ -308,7 +309,7 @@ def test_an_executor_that_is_killed_doubles_and_loses_nobody(tmp_path: Path) -> 
 
 def test_rows_keep_their_numbers_however_often_they_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = spark().createDataFrame(PEOPLE)
-    unsteady = frame.mapInArrow(in_another_order, frame.schema)
+    unsteady = frame.mapInArrow(in_another_order(), frame.schema)
     from ringfence.rows.spark import Spark, _own_number
 
     def computed_twice() -> list[pa.Table]:

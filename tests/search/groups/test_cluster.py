@@ -279,7 +279,7 @@ def crowd(rows: int, values: int, seed: int) -> Case:
 @pytest.mark.parametrize(("k", "least"), [(5, (1, 1)), (4, (2, 3)), (3, (3, 2)), (6, (3, 6)), (2, (1, 2))])
 @pytest.mark.parametrize("values", [7, 150])
 def test_many_tuples_are_clustered_as_in_plain_python(k: int, least: tuple[int, int], values: int) -> None:
-    case = crowd(rows=180, values=values, seed=k)
+    case = crowd(rows=120, values=values, seed=k)
     with patch.object(cluster_layout, "SMALL", 0):
         result = attempt(case, k, least)
     assert result is not None

@@ -261,19 +261,20 @@ def every_recoding(
 @pytest.mark.parametrize("schemes", list(itertools.product(("ordered", "set"), repeat=2)))
 @pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.2)])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("first", [1, eliminate_two.FIRST])
 def test_no_bound_of_a_nest_exceeds_the_cost_of_anything_below(
-    schemes: tuple[str, ...], k: int, suppression: float, seed: int, first: int, monkeypatch: pytest.MonkeyPatch
+    schemes: tuple[str, ...], k: int, suppression: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every node of a random way down is compared with the cheapest recoding in it, with the prices met on the way."""
-    monkeypatch.setattr(eliminate_two, "FIRST", first)
+    first, few = eliminate_two.FIRST, eliminate_two.FEW
     monkeypatch.setattr(eliminate_two, "COMMON", 0.0)
-    monkeypatch.setattr(eliminate_two, "FEW", 2 if first == 1 else 8 if seed == 1 else eliminate_two.FEW)
     rng = np.random.default_rng(seed)
     rows = np.minimum(rng.geometric(0.35, (90, 3)) - 1, [3, 3, 3])
     shop, kinds, costs = every_recoding(rows, ("ordered", *schemes), k, suppression)
     target = float(np.quantile([cost for cost in costs.values() if cost < inf], rng.random()))
-    for outer, inner in itertools.permutations(range(3), 2):
+    settings = ((1, 2), (first, 8 if seed == 1 else few))
+    for (first, few), (outer, inner) in itertools.product(settings, itertools.permutations(range(3), 2)):
+        monkeypatch.setattr(eliminate_two, "FIRST", first)
+        monkeypatch.setattr(eliminate_two, "FEW", few)
         eliminator = TwoEliminated(shop.census, shop.spaces, outer, inner, shop.terms)
         (other,) = eliminator.others
         box, lead, left = kinds[other].root, eliminator.start, costs
@@ -360,8 +361,14 @@ class Impatient(Watch):
 @pytest.mark.parametrize(
     "schemes", [("ordered",), ("set",), ("ordered", "set", "set"), ("ordered", "ordered", "set"), ("set", "set", "set")]
 )
-@pytest.mark.parametrize(("k", "suppression"), [(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.1)])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("k", "suppression", "seed"),
+    [  # every table with one way to search that dives, and one that does not
+        (k, suppression, seed)
+        for place, (k, suppression) in enumerate([(2, 1.0), (4, 1.0), (9, 1.0), (4, 0.0), (4, 0.1)])
+        for seed in (place % 4, (place + 1) % 4)
+    ],
+)
 def test_the_search_finds_the_cheapest_of_all_recodings(
     schemes: tuple[str, ...], k: int, suppression: float, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -310,8 +310,7 @@ def test_what_is_fitted_is_of_the_space_and_splits_nothing(case: Any, data: st.D
 
 
 @pytest.mark.skipif(data_folder() is None, reason="the real data is not at hand (RINGFENCE_DATA)")
-@pytest.mark.parametrize(("suppression", "loss"), [(0.02, "glm"), (0.0, "glm"), (0.02, "ntil")])
-def test_the_order_of_schemes_on_adult(suppression: float, loss: str, tmp_path: Any) -> None:
+def test_the_order_of_schemes_on_adult(tmp_path: Any) -> None:
     folder = data_folder()
     assert folder is not None
     path = write_adult(folder, tmp_path)
@@ -321,16 +320,17 @@ def test_the_order_of_schemes_on_adult(suppression: float, loss: str, tmp_path: 
     }
     for name in ("native-country", "occupation", "workclass"):
         roles[name] = {"role": "insensitive"}
-    spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": loss, "suppression": suppression})
-    census = count(path, spec)
-    costs = {
-        scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(1.5, clock=process_time)) or 0.0
-        for scheme in CONTAINED
-    }
-    for scheme, simpler in CONTAINED.items():
-        for other in ("level", *simpler):
-            assert costs[scheme] <= costs[other] * (1 + 1e-9), (scheme, other, costs)
-    assert costs["ordered"] < 0.8 * costs["level"]
+    for suppression, loss in ((0.02, "glm"), (0.0, "glm"), (0.02, "ntil")):
+        spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": loss, "suppression": suppression})
+        census = count(path, spec)
+        costs = {
+            scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(0.5, clock=process_time)) or 0.0
+            for scheme in CONTAINED
+        }
+        for scheme, simpler in CONTAINED.items():
+            for other in ("level", *simpler):
+                assert costs[scheme] <= costs[other] * (1 + 1e-9), (loss, scheme, other, costs)
+        assert costs["ordered"] < 0.8 * costs["level"]
 
 
 def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
@@ -343,8 +343,8 @@ def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
         census = count_table(table, spec)
         decide(census, spec, Watch(0.1))  # compiled
         begun = process_time()
-        found = decide(census, spec, Watch(2.0, clock=process_time)).search
-        assert process_time() - begun < 2.0 + 0.7  # of all threads, whatever else the machine does
+        found = decide(census, spec, Watch(1.0, clock=process_time)).search
+        assert process_time() - begun < 1.0 + 0.7  # of all threads, whatever else the machine does
         assert found is not None
         assert found.by_levels is not None
         assert found.cost < found.by_levels or scheme == "cut"
@@ -371,7 +371,7 @@ for values in (100, int(sys.argv[2])):
     spec = Spec(attributes=attributes, privacy={"k": 5}, method=method)
     census = count(table, spec)
     before = peak()
-    decide(census, spec, Watch(1.0))
+    decide(census, spec, Watch(1.0 if values > 100 else 0.2))
 print(peak() - before)
 """
 """The first table is there so that kernels are loaded; printed is what the search of the second takes, in MB."""
