@@ -99,7 +99,7 @@ def test_folders_and_tables_are_sources(tmp_path: Path) -> None:
             {"source": "spark://", "table": "people_here"},
             {"source": "spark://", "table": f"parquet.`{folder}`"},
         ):
-            given = Data(**data)
+            given = Data.model_validate(data)
             with engine_for(given, data["source"]) as engine:
                 found = engine.fetch(engine.open(data["source"], given)).select(PEOPLE.column_names)
             assert found.sort_by("who").to_pylist() == PEOPLE.to_pylist()
