@@ -47,6 +47,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "__init__.py").touch()
     (folder / "kernel.py").write_text(KERNEL.format(package=folder.name))
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # sources here change within a second
     yield folder
     forget(folder)
 
@@ -72,15 +73,11 @@ def run(package: Path, name: str, change: str) -> tuple[int, int]:
 
 
 def test_what_is_imported_counts_as_the_source_and_a_tuple_may_be_renamed(package: Path) -> None:
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode  # sources here change within a second
-    try:
-        assert run(package, "Pair", "+ 1") == (12, 1)
-        assert run(package, "Pair", "+ 1") == (12, 0)
-        assert run(package, "Pair", "+ 2") == (14, 1)
-        assert run(package, "Couple", "+ 2") == (14, 1)
-        assert run(package, "Pair", "+ 1") == (12, 0)
-    finally:
-        sys.dont_write_bytecode = before
+    assert run(package, "Pair", "+ 1") == (12, 1)
+    assert run(package, "Pair", "+ 1") == (12, 0)
+    assert run(package, "Pair", "+ 2") == (14, 1)
+    assert run(package, "Couple", "+ 2") == (14, 1)
+    assert run(package, "Pair", "+ 1") == (12, 0)
 
 
 def doubled(number: Any) -> Any:
