@@ -16,6 +16,7 @@ NAMES = [
         "frontier",
         "optimal",
         "answers",
+        "order",
         "cluster",
         "local",
         "gap",
