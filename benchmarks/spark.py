@@ -1,9 +1,10 @@
 """Whole jobs on Spark beside the same on DuckDB: processor seconds of all processes, the JVM's too, start-up aside; and
 what of that is the driver's.
 
-`python -m benchmarks spark` goes to 300,000 rows; `python -m benchmarks.spark 3000000 30000000` asks for more. A small
-job is done first, so that everything is started, compiled and loaded. In `local[2]` the driver's JVM is that of the
-executors; in `local-cluster[2,1,2048]` they are apart.
+`python -m benchmarks spark` goes to 300,000 rows; `python -m benchmarks.spark 3000000 30000000` asks for more. A job on
+as many rows, up to three million, is done first, so that everything is started, loaded and compiled: the JVM compiles
+what it runs often, while it runs. In `local[2]` the driver's JVM is that of the executors; in
+`local-cluster[2,1,2048]` they are apart.
 """
 
 import json
@@ -19,7 +20,8 @@ from benchmarks.data import adult, data_folder, write_adult
 from benchmarks.engines import blown_up, spec_for
 from ringfence.spec.data import Output
 
-SMALL = 3_000
+FIRST = 3_000_000
+"""How many rows the job has at most that starts everything."""
 TICKS = os.sysconf("SC_CLK_TCK")
 MASTERS = {"spark": "local[2]", "spark, apart": "local-cluster[2,1,2048]"}
 
@@ -30,7 +32,7 @@ def measure(folder: Path, *sizes: int) -> Iterator[dict[str, Any]]:
         with TemporaryDirectory() as temporary:
             into = Path(temporary)
             write_adult(folder, into, 1)  # and the hierarchies
-            for name, count in {"small": SMALL, "people": rows}.items():
+            for name, count in {"first": min(rows, FIRST), "people": rows}.items():
                 blown_up(adult(folder), into / f"{name}.parquet", count)
             for engine in ("duckdb", *MASTERS):
                 command = [sys.executable, "-m", "benchmarks.spark", "--job", engine, temporary]
@@ -39,7 +41,7 @@ def measure(folder: Path, *sizes: int) -> Iterator[dict[str, Any]]:
 
 
 def job(engine: str, folder: Path) -> dict[str, Any]:
-    """Do a small job and then the one that is measured, in this process."""
+    """Do a job that starts everything and then the one that is measured, in this process."""
     import ringfence as rf
 
     if engine in MASTERS:
@@ -50,7 +52,7 @@ def job(engine: str, folder: Path) -> dict[str, Any]:
         builder = builder.config("spark.driver.memory", "3g").config("spark.executor.memory", "2g")
         builder.config("spark.ui.showConsoleProgress", "false").getOrCreate().sparkContext.setLogLevel("ERROR")
     before: dict[str, float] = {}
-    for name in ("small", "people"):
+    for name in ("first", "people"):
         before = _seconds()
         source = folder / f"{name}.parquet"
         spec = spec_for({"source": str(source) if engine == "duckdb" else f"spark://{source}"}).at(folder)

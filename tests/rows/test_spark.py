@@ -325,6 +325,20 @@ def test_rows_keep_their_numbers_however_often_they_are_computed(monkeypatch: py
     assert first != again
 
 
+def test_rows_come_in_an_order_of_chance() -> None:
+    """Of two rows, either comes first as often as the other: beside the input and beside another try. Rows that are
+    dealt out by chance and not sorted by it would come in the input's order three times in four."""
+    frame = spark().createDataFrame(PEOPLE)
+    with engine_for(Data(), frame) as engine:
+        rows = engine.open(frame, Data())
+        first, again = (engine.fetch(engine.shuffled(rows).select("who"))["who"].to_pylist() for _ in range(2))
+    assert sorted(first) == sorted(again) == list(range(600))
+    place = {who: at for at, who in enumerate(again)}
+    for order in (first, again, [place[who] for who in first]):
+        pairs = [order[left] < order[right] for left in range(600) for right in range(left)]
+        assert 0.4 < sum(pairs) / len(pairs) < 0.6  # seven standard deviations on either side
+
+
 def test_rows_that_are_doubled_or_lost_stop_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an executor that is lost would do it, if numbers were drawn again for what is computed again."""
     from ringfence.rows.spark import Spark

@@ -9,6 +9,7 @@ and a secret, the same however often it is computed, so that no row is doubled o
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -133,6 +134,18 @@ class Spark(Engine):
         queries are shown by Spark's pages and written into its logs."""
         held = self.hold(pa.table({KEY: [secret]}))
         return _md5(held[KEY].as_scalar() + number.cast("string"))
+
+    def shuffled(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows dealt to partitions by numbers that are drawn for each, and sorted by them in each partition.
+
+        Where a row comes to lie depends on these numbers alone, not on how the rows came. To sort rows over all
+        partitions, Spark would draw the numbers twice: first to see where partitions are to begin.
+        """
+        placed = self.placed(rows)
+        number = _hash(self.by_chance(placed[PLACE], token_hex(16)))  # shorter than the text, and as hard to guess
+        drawn = with_columns(placed, {KEY: number}).drop(PLACE)
+        with self.blaming():
+            return self.view(self.frame(drawn).repartition(KEY).sortWithinPartitions(KEY).drop(KEY))
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
