@@ -262,6 +262,15 @@ class Hierarchy:
             node = int(self.parent[node])
         return node
 
+    def common_ancestors(self, lows: Ints, highs: Ints) -> Ints:
+        """Return the lowest nodes that cover all leaves from a low to a high one, for many such ranges at once."""
+        nodes = lows.copy()
+        short = np.flatnonzero(self.stop[nodes] <= highs)
+        while len(short):
+            nodes[short] = self.parent[nodes[short]]
+            short = short[self.stop[nodes[short]] <= highs[short]]
+        return nodes
+
     def with_boundary(self, boundary: Sequence[str] | int, where: str = "boundary") -> "Hierarchy":
         """Return the same tree in which no value is generalized past the named nodes, or past a level.
 

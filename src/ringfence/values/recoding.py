@@ -111,11 +111,9 @@ def at_level(hierarchy: Hierarchy, level: int) -> Recoding:
 
 def by_blocks(hierarchy: Hierarchy, blocks: Ints, name: Namer) -> Recoding:
     """Return the recoding that publishes each block under a label that covers the block and nothing else."""
-    nodes = np.arange(hierarchy.leaves, dtype=np.int32)
-    for block in np.flatnonzero(np.bincount(blocks, minlength=hierarchy.leaves) > 1).tolist():
-        members = np.flatnonzero(blocks == block)
-        nodes[members] = hierarchy.common_ancestor(members.tolist())
-    return Recoding(hierarchy, blocks, nodes, whole=False, name=name)
+    largest = np.zeros(hierarchy.leaves, np.int32)
+    np.maximum.at(largest, blocks, np.arange(hierarchy.leaves, dtype=np.int32))
+    return Recoding(hierarchy, blocks, hierarchy.common_ancestors(blocks, largest[blocks]), whole=False, name=name)
 
 
 def by_labels(hierarchy: Hierarchy, labels: Sequence[Label]) -> Recoding:

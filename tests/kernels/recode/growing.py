@@ -135,6 +135,7 @@ class World:
             values=np.array([value for value, _ in flat], np.int64),
             weights=np.array([weight for _, weight in flat], np.int64),
             monotone=self.monotone,
+            entropic=any(rule.kind == ENTROPY for rule in self.rules),
             cost=self.cost,
             labels=self.labels,
             scale=self.scale,

@@ -1,5 +1,6 @@
 """Classes that grow hold, and cost, what the definitions say."""
 
+from math import log
 from random import Random
 
 import pytest
@@ -7,8 +8,10 @@ import pytest
 from ringfence.kernels.recode.class_rules import (
     CELLS,
     MINORITY,
+    MOST_LOGS,
     NUMBER,
     SQUARES,
+    _weight_log,
     add,
     clear,
     counts_for,
@@ -47,3 +50,9 @@ def test_a_class_costs_what_it_should(cost: int) -> None:
         for size in range(1, 6):
             met = add(watched, counts, tuples[size - 1], met)
             assert own_cost(watched, counts, world.rows(tuples[:size])) == pytest.approx(world.own_cost(tuples[:size]))
+
+
+def test_logs_of_counts_are_the_same_from_the_table_and_beyond_it() -> None:
+    assert _weight_log(0) == _weight_log(1) == 0.0
+    for weight in (2, 3, MOST_LOGS - 1, MOST_LOGS, MOST_LOGS + 1, 10**9):
+        assert _weight_log(weight) == pytest.approx(weight * log(weight), rel=1e-15)

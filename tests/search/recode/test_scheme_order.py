@@ -22,6 +22,7 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto, walks
+from ringfence.search.recode.lines import labels_of
 from ringfence.search.recode.question import question
 from ringfence.search.recode.rungs import CONTAINED, RUNGS
 from ringfence.search.recode.spaces import Space
@@ -291,11 +292,9 @@ def test_what_is_fitted_is_of_the_space_and_splits_nothing(case: Any, data: st.D
             except SpecError:
                 continue
             occurring = np.flatnonzero(quasi.rows > 0)
-            labels = np.zeros(quasi.hierarchy.leaves, np.int64)
             free = Space(quasi, "set")
             state = data.draw(st.sampled_from(states_of(free)))
-            for block in free.walk.blocks(state):  # type: ignore[union-attr]
-                labels[block] = min(block)
+            labels = labels_of(free, free.walk, state)  # type: ignore[arg-type]
             found = fitted(space, labels)
             assert found in states_of(space)
             merged = space.recode(found).blocks

@@ -160,11 +160,6 @@ class Boxes:
 
 def _table(space: Space, state: Any) -> Longs:
     """Return for each leaf the smallest leaf of its block in a partition; 0 for leaves that do not occur."""
-    table = np.zeros(space.quasi.hierarchy.leaves, np.int64)
-    if isinstance(space.walk, Partitions):
-        for block in space.walk.blocks(state):
-            table[block] = min(block)
-    else:
-        table[:] = space.recode(state).blocks
-    table[space.quasi.rows == 0] = 0
-    return table
+    leaves = space.quasi.hierarchy.leaves
+    table = space.walk.labelling.of(state, leaves) if isinstance(space.walk, Partitions) else space.recode(state).blocks
+    return np.where(space.quasi.rows > 0, table, 0).astype(np.int64)

@@ -5,9 +5,10 @@ some numbers over the leaves that each block covers, and the smallest and the la
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,45 @@ class NodeBlocks(CoveringBlocks):
 
 
 @dataclass(frozen=True, eq=False)
+class Parts:
+    """Numbers of leaves in parts: `members[begins[p]:begins[p + 1]]` is part p. None is empty."""
+
+    members: Longs
+    begins: Longs
+
+    @staticmethod
+    def of(parts: Sequence[Longs]) -> "Parts":
+        """Return some arrays as parts."""
+        members = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return Parts(members, np.cumsum([0, *map(len, parts)]))
+
+    @staticmethod
+    def ranges(first: Longs, sizes: Longs) -> Longs:
+        """Return the whole numbers from each of some on, so many each."""
+        ends = np.cumsum(sizes)
+        return np.repeat(first - ends + sizes, sizes) + np.arange(ends[-1] if len(ends) else 0)
+
+    def taken(self, order: Longs) -> "Parts":
+        """Return the same parts in another order."""
+        sizes = np.diff(self.begins)[order]
+        return Parts(self.members[self.ranges(self.begins[order], sizes)], np.concatenate([[0], np.cumsum(sizes)]))
+
+    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+        """Return the sum of some numbers over each part."""
+        return self._reduced(np.add, numbers.astype(np.float64))
+
+    def ends(self, numbers: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Return the smallest and the largest of some numbers in each part."""
+        return self._reduced(np.minimum, numbers), self._reduced(np.maximum, numbers)
+
+    def _reduced(self, how: np.ufunc, numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if len(self.begins) == 1:
+            return np.zeros(0, numbers.dtype)
+        found: npt.NDArray[Any] = how.reduceat(numbers[self.members], self.begins[:-1])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Shape:
     """How the units of a line make up a tree of branches, as the kernels take it (`cheapest_runs`)."""
 
@@ -116,26 +156,23 @@ class Shape:
 class RunBlocks(CoveringBlocks):
     """Runs of units, as blocks.
 
-    Child c of the shape covers the leaves `members[begins[c]:begins[c + 1]]`; `alone[c]` is the leaf that it is, -1 if
-    it is several. `wholes[b]` are the leaves that all children of a branch cover together, where these are more.
+    `covers` are the leaves of each child of the shape; `alone[c]` is the leaf that it is, -1 if it is several. `wholes`
+    are the leaves that all children of a branch cover together, those of `branches`, where these are more.
     """
 
-    def __init__(
-        self, quasi: Quasi, shape: Shape, members: Longs, begins: Longs, alone: Longs, wholes: dict[int, Longs]
-    ) -> None:
+    def __init__(self, quasi: Quasi, shape: Shape, covers: Parts, alone: Longs, branches: Longs, wholes: Parts) -> None:
         super().__init__(quasi)
-        self.shape, self._members, self._begins, self._alone, self._wholes = shape, members, begins, alone, wholes
+        self.shape, self._covers, self._alone, self._branches, self._wholes = shape, covers, alone, branches, wholes
 
     def total(self, numbers: npt.NDArray[np.number]) -> Floats:
         """Return the sum of some numbers over the leaves that each run covers."""
         return self._totals(numbers, run_totals)
 
     def _totals(self, numbers: npt.NDArray[np.number], add_up: Callable[..., None]) -> Floats:
-        sums = np.add.reduceat(numbers[self._members].astype(np.float64), self._begins[:-1])
+        sums = self._covers.total(numbers)
         alone = np.where(self._alone >= 0, numbers[self._alone], sums).astype(np.float64)
         whole = np.full(len(self.shape.sizes), np.nan)
-        for branch, leaves in self._wholes.items():
-            whole[branch] = numbers[leaves].sum()
+        whole[self._branches] = self._wholes.total(numbers)
         found = np.zeros(self.shape.blocks)
         s = self.shape
         add_up(s.starts, s.sizes, s.offsets, s.merges, sums, alone, whole, found)
@@ -147,8 +184,7 @@ class RunBlocks(CoveringBlocks):
 
     def _both_ends(self, low: Floats, high: Floats, find: Callable[..., None]) -> tuple[Floats, Floats]:
         lone, s = self._alone >= 0, self.shape
-        least = np.minimum.reduceat(low[self._members], self._begins[:-1])
-        most = np.maximum.reduceat(high[self._members], self._begins[:-1])
+        least, most = self._covers.ends(low)[0], self._covers.ends(high)[1]
         lows, highs = np.full(s.blocks, np.inf), np.full(s.blocks, -np.inf)
         least, most = np.where(lone, low[self._alone], least), np.where(lone, high[self._alone], most)
         find(s.starts, s.sizes, s.offsets, s.merges, least, most, lows, highs)

@@ -6,7 +6,6 @@ for every run of units of a branch (`run_lines`): sets are put into an order at 
 together, so that the best runs are never worse than these. The order of runs is given.
 """
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +14,9 @@ from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_runs import Room
+from ringfence.search.recode.labelling import State
 from ringfence.search.recode.node_lines import CutLine, LevelLine
+from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
 
@@ -55,9 +56,6 @@ def line_for(space: Space, loss: BlockLoss, codes: Ints) -> "LevelLine | CutLine
     return RunLines(space, space.walk, loss, codes)
 
 
-def labels_of(space: Space, blocks: Sequence[Sequence[int]]) -> Longs:
-    """Return for each leaf the smallest leaf of its block; 0 where it is in none."""
-    labels = np.zeros(space.quasi.hierarchy.leaves, np.int64)
-    for block in blocks:
-        labels[list(block)] = min(block)
-    return labels
+def labels_of(space: Space, walk: Partitions, state: State) -> Longs:
+    """Return for each leaf the smallest leaf of its block; 0 where it does not occur."""
+    return np.where(space.quasi.rows > 0, walk.labelling.of(state, space.quasi.hierarchy.leaves), 0)

@@ -14,10 +14,11 @@ from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import CELLS, Watched
 from ringfence.kernels.recode.failing_runs import Room
 from ringfence.kernels.recode.value_moves import move_sums
+from ringfence.search.recode.covering import covered_by
 from ringfence.search.recode.line_blocks import SetBlocks, in_places
 from ringfence.search.recode.partitions import SETS, Partitions
 from ringfence.search.recode.run_lines import MOST_UNITS
-from ringfence.search.recode.spaces import FREE, Space, covered_by
+from ringfence.search.recode.spaces import FREE, Space
 
 MOST_CELLS = 4_000_000
 """Of a table of contexts and blocks."""

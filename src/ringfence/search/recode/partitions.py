@@ -18,14 +18,13 @@ partitions of v's children, of the product of N(c) over the children c left alon
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb, prod
+
+from ringfence.search.recode.labelling import Labelling, State
 
 Blocks = tuple[int, ...]
 """A partition of the children of one branch, as a restricted growth string."""
-
-State = tuple[Blocks, ...]
-"""A partition of all values: the blocks of every branch."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,8 @@ class Rule:
 
     `merges` and `splits` give the next partitions, upwards from all apart and downwards from all together; each
     partition is met once. `mergeable` marks the children that are complete. `highest` and `lowest` are the coarsest
-    and the finest partition that further steps from here can reach, all steps together.
+    and the finest partition that further steps from here can reach, all steps together. `allows` says whether a
+    partition is one of the rule's.
     """
 
     coarsest: Callable[[int], Blocks]
@@ -61,6 +61,7 @@ class Rule:
     highest: Callable[[Blocks, Sequence[bool]], Blocks]
     lowest: Callable[[Blocks], Blocks]
     count: Callable[[Sequence[int]], int]
+    allows: Callable[[Blocks], bool]
 
 
 def renumbered(blocks: Sequence[int]) -> Blocks:
@@ -97,6 +98,7 @@ CUT = Rule(
     highest=lambda blocks, mergeable: next(_merge_all(blocks, mergeable), blocks),
     lowest=lambda blocks: tuple(range(len(blocks))),
     count=lambda below: prod(below) + (len(below) > 1),
+    allows=lambda blocks: _apart(blocks) or not any(blocks),
 )
 
 
@@ -152,7 +154,11 @@ def _count_runs(below: Sequence[int]) -> int:
     return ways[-1]
 
 
-RUNS = Rule(_one_block, _merge_runs, _split_runs, _highest_runs, _lowest_runs, _count_runs)
+def _are_runs(blocks: Blocks) -> bool:
+    return all(left <= right for left, right in pairwise(blocks))
+
+
+RUNS = Rule(_one_block, _merge_runs, _split_runs, _highest_runs, _lowest_runs, _count_runs, _are_runs)
 
 
 # Sets
@@ -231,7 +237,7 @@ def _count_sets(below: Sequence[int]) -> int:
     return sum(ways[alone] * coupled[len(below) - alone] for alone in range(len(below) + 1))
 
 
-SETS = Rule(_one_block, _merge_sets, _split_sets, _highest_sets, _lowest_sets, _count_sets)
+SETS = Rule(_one_block, _merge_sets, _split_sets, _highest_sets, _lowest_sets, _count_sets, lambda _: True)
 
 
 # Never: the groups within which a boundary keeps values, side by side
@@ -243,6 +249,7 @@ NEVER = Rule(
     highest=lambda blocks, _mergeable: blocks,
     lowest=lambda blocks: blocks,
     count=prod,
+    allows=_apart,
 )
 
 
@@ -266,6 +273,7 @@ class Partitions:
             for place, child in enumerate(branch.children)
             if child < 0
         }
+        self.labelling = Labelling(self.branches)
         self.finest: State = tuple(branch.apart for branch in self.branches)
         self.coarsest: State = tuple(branch.together for branch in self.branches)
 
@@ -306,19 +314,9 @@ class Partitions:
                 reached[i] = self.branches[i].rule.lowest(state[i])
         return tuple(reached)
 
-    def blocks(self, state: State) -> list[list[int]]:
-        """Return the blocks of values of a partition."""
-        below: list[list[list[int]]] = []
-        for branch, blocks in zip(self.branches, state, strict=True):
-            parts = [[[child]] if child >= 0 else below[~child] for child in branch.children]
-            found: list[list[int]] = []
-            together: list[list[list[list[int]]]] = [[] for _ in range(max(blocks) + 1)]
-            for part, number in zip(parts, blocks, strict=True):
-                together[number].append(part)
-            for merged in together:
-                found += merged[0] if len(merged) == 1 else [[v for part in merged for one in part for v in one]]
-            below.append(found)
-        return below[-1]
+    def allows(self, state: State) -> bool:
+        """Whether each branch is as its rule has it, if children that are merged with others are complete."""
+        return all(branch.rule.allows(blocks) for branch, blocks in zip(self.branches, state, strict=True))
 
     def _last_merged(self, state: State) -> int:
         """Return the last branch with merged children; the first branch if there is none."""

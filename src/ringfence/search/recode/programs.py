@@ -14,7 +14,8 @@ import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.kernels.recode.block_costs import best_runs, best_sets
-from ringfence.search.recode.partitions import CUT, NEVER, RUNS, Branch, Partitions, State, renumbered
+from ringfence.search.recode.labelling import State
+from ringfence.search.recode.partitions import CUT, NEVER, RUNS, Branch, Partitions, renumbered
 from ringfence.search.recode.spaces import Levels, Space
 
 MOST_BLOCKS = 1 << 17

@@ -16,10 +16,12 @@ from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_runs import Room, run_sums
 from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_runs, cheapest_within
 from ringfence.search.recode import flat_lines
-from ringfence.search.recode.line_blocks import RunBlocks, Shape, in_places, labelled
+from ringfence.search.recode.covering import covered_by
+from ringfence.search.recode.line_blocks import Parts, RunBlocks, Shape, in_places, labelled
 from ringfence.search.recode.partitions import NEVER, SETS, Partitions
 from ringfence.search.recode.set_lines import LARGEST, SetLine, SubsetBlocks, all_sets
-from ringfence.search.recode.spaces import FREE, Space, covered_by
+from ringfence.search.recode.spaces import FREE, Space
+from ringfence.search.recode.tree_lines import TreeLines
 
 MOST_UNITS = 128
 """How many units of a branch runs are made of."""
@@ -40,7 +42,8 @@ class RunLine:
         self._loss, self._shape, self._order = loss, shape, order
         places = shape.branch.shape[1]
         self.place, self.placed = place, in_places(codes, place, places)
-        self._rows, self._tallies = blocks.rows, blocks.total(loss.quasi.rows * loss.tally)
+        self._rows = blocks.rows
+        self._tallies = blocks.total(loss.quasi.rows * loss.tally) if loss.tally.any() else np.zeros(len(self._rows))
         self._flat, self._by_tally = loss.flat(blocks), loss.by_tally(blocks)
         self._chosen = np.zeros(places, np.int64)
         self._costs, self._gone = np.zeros(len(self._rows)), np.zeros(len(self._rows))
@@ -94,33 +97,51 @@ class RunLines:
         )
         flat = space.scheme in FREE and len(self._branches) == 1 and self._branches[0].rule is not NEVER
         self._flat = np.array(self._branches[0].children, np.int64) if flat else None
-        self._covers: list[list[Longs]] = []
-        self._wholes: list[Longs | None] = []
+        self._covers, self._wholes = self._covering(space.scheme in FREE)
+        large = any(len(branch.children) > MOST_UNITS and branch.rule is not NEVER for branch in self._branches)
+        leaves = self._quasi.hierarchy.leaves
+        self._tree = None if large or flat else TreeLines(self._branches, self._covers, leaves)
+        numbers = range(len(self._branches)) if self._tree is None else self._tree.numbers
+        self._by_number = wholes({n: w for n, w in zip(numbers, self._wholes, strict=True) if w is not None})
+
+    def _covering(self, free: bool) -> tuple[list[list[Longs]], list[Longs | None]]:
+        """Return for each branch what its children cover, and what they do all together, where that is more."""
+        covers: list[list[Longs]] = []
+        wholes: list[Longs | None] = []
+        all_occur = bool((self._quasi.rows > 0).all())
         for branch, below in zip(self._branches, self._below, strict=True):
             if branch.rule is NEVER:
-                self._covers.append([])
-                self._wholes.append(None)
+                covers.append([])
+                wholes.append(None)
                 continue
             children = [child if child >= 0 else int(self._below[~child][0]) for child in branch.children]
-            if space.scheme in FREE:
-                self._covers.append([np.array([leaf]) for leaf in children])
+            if all_occur:
+                covers.append([np.array([child]) if child >= 0 else self._below[~child] for child in branch.children])
+                wholes.append(None)
+            elif free:
+                covers.append([np.array([leaf]) for leaf in children])
                 everything = len(children) == self._quasi.occurring
-                self._wholes.append(covered_by(self._quasi, children) if everything else None)
+                wholes.append(covered_by(self._quasi, children) if everything else None)
             else:
                 node = self._quasi.hierarchy.common_ancestor(below.tolist())
                 own = self._quasi.hierarchy.parent[children] == node  # a leaf right below covers itself
-                self._covers.append(
+                covers.append(
                     [
                         np.array([leaf]) if itself else covered_by(self._quasi, [leaf], node)
                         for leaf, itself in zip(children, own.tolist(), strict=True)
                     ]
                 )
-                self._wholes.append(covered_by(self._quasi, below.tolist()))
+                wholes.append(covered_by(self._quasi, below.tolist()))
+        return covers, wholes
 
     def make(self, labels: Longs, draw: Random) -> RunLine:
         """Return a line of which the blocks of now, by their labels, are runs of units."""
         if self._flat is not None:
             return self._make_flat(self._flat, labels, draw)
+        if self._tree is not None:
+            line = self._tree.make(*((None, None) if self.fixed else (labels, draw)))
+            blocks = RunBlocks(self._quasi, line.shape, line.covers, line.alone, *self._by_number)
+            return RunLine(self._loss, self._codes, line.shape, blocks, line.place, self._below[-1])
         made = _Made()
         self._visit(len(self._branches) - 1, labels, draw, made)
         shape = made.shape()
@@ -161,13 +182,13 @@ class RunLines:
         units, sizes = len(begins) - 1, np.diff(begins)
         shape = flat_lines.shape_of(ends)
         above = len(shape.kinds) - units  # segments, as children that cover nothing by themselves
+        covers = np.concatenate([leaves, np.zeros(above, np.int64)])
         blocks = RunBlocks(
             quasi,
             shape,
-            np.concatenate([leaves, np.zeros(above, np.int64)]),
-            np.concatenate([begins, len(leaves) + 1 + np.arange(above)]),
+            Parts(covers, np.concatenate([begins, len(leaves) + 1 + np.arange(above)])),
             np.concatenate([np.where(sizes == 1, leaves[begins[:-1]], -1), np.full(above, -1)]),
-            {0: self._wholes[0]} if len(ends) == 1 and self._wholes[0] is not None else {},
+            *(self._by_number if len(ends) == 1 else wholes({})),
         )
         place = np.zeros(quasi.hierarchy.leaves, np.int64)
         place[leaves] = np.repeat(np.arange(units), sizes)
@@ -307,6 +328,11 @@ def _in_segments(units: list[list[list[int]]], draw: Random) -> list[list[list[i
     return segments
 
 
+def wholes(by_branch: dict[int, Longs]) -> tuple[Longs, Parts]:
+    """Return branches, and the leaves that all children of each cover, as `RunBlocks` takes them."""
+    return np.array([*by_branch], np.int64), Parts.of([*by_branch.values()])
+
+
 class _Made:
     """Collects the branches and units of a line, children before their parents."""
 
@@ -330,10 +356,9 @@ class _Made:
         return (branch, first, last, np.zeros(1, np.int64) if cover is None else cover, -1)
 
     @property
-    def covering(self) -> tuple[Longs, Longs, Longs, dict[int, Longs]]:
+    def covering(self) -> tuple[Parts, Longs, Longs, Parts]:
         """What children cover, as `RunBlocks` takes it; once the shape is known."""
-        begins = np.cumsum([0, *map(len, self.covers)])
-        return np.concatenate(self.covers), begins, np.array(self.alone), self.wholes
+        return Parts.of(self.covers), np.array(self.alone), *wholes(self.wholes)
 
     def places(self, leaves: int) -> Longs:
         """Return the place of each leaf."""

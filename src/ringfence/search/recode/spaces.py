@@ -1,23 +1,23 @@
 """Spaces: the recodings of one attribute that a scheme allows, numbered as a search meets them.
 
-Partitions are of the values that occur. Those that only the hierarchy knows follow: the guided schemes and `cut` merge
-whole subtrees, with such values in them; the free ones leave them as they are, unless everything is merged. A boundary
-divides the values into groups of equal ceiling, and no block reaches across: a run of an ordered scheme is one among
-the values of its group.
+Partitions are of the values that occur; those that only the hierarchy knows follow (`covering`). A boundary divides the
+values into groups of equal ceiling, and no block reaches across: a run of an ordered scheme is one among the values of
+its group.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ringfence.arrays import Longs
 from ringfence.census.census import Quasi
 from ringfence.declared import Scheme
 from ringfence.errors import SpecError
+from ringfence.search.recode.covering import nodes_over, with_everything, with_subtrees
 from ringfence.search.recode.partitions import CUT, NEVER, RUNS, SETS, Branch, Partitions, Rule
-from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.recoding import Recoding, at_level, by_blocks, by_nodes, namer
 
 FREE = ("ordered", "set")
@@ -68,12 +68,16 @@ class Space:
 
     def recode(self, state: Any) -> Recoding:
         """Return the recoding of a state of the walk."""
-        return self._recode(self.walk.blocks(state) if isinstance(self.walk, Partitions) else state)
+        if isinstance(self.walk, Partitions):
+            return self._recode(self.walk.labelling.of(state, self.quasi.hierarchy.leaves))
+        return self._recode(state)
 
     def merging(self, leaves: Sequence[int]) -> Recoding:
         """Return a recoding that has these leaves as a block, one that the scheme allows."""
         if isinstance(self.walk, Partitions):
-            return self._recode([list(leaves)])
+            labels = np.arange(self.quasi.hierarchy.leaves)
+            labels[list(leaves)] = min(leaves)
+            return self._recode(labels)
         recodings = (self.recode(level) for level in self.walk.levels)
         return next(found for found in recodings if len({*found.blocks[list(leaves)].tolist()}) == 1)
 
@@ -150,8 +154,8 @@ def _levels(quasi: Quasi) -> tuple["Levels", Callable[[int], Recoding]]:
     return Levels(quasi), lambda level: at_level(quasi.hierarchy, level)
 
 
-def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[list[int]]], Recoding]]:
-    """Return the partitions of a scheme, and how blocks of them are published; values in none of these stay alone."""
+def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[Longs], Recoding]]:
+    """Return the partitions of a scheme, and how they are published, by the smallest value of each one's block."""
     hierarchy, rule = quasi.hierarchy, RULES[scheme]
     branches: list[Branch] = []
     groups = _groups(quasi)
@@ -164,32 +168,12 @@ def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[list[l
     partitions = Partitions(branches)
 
     if scheme == "cut":
-        return partitions, lambda blocks: _cut(hierarchy, blocks)
-    occurring = np.flatnonzero(quasi.rows > 0)
+        return partitions, lambda labels: by_nodes(
+            hierarchy, nodes_over(quasi, with_subtrees(quasi, labels, nodes=True))
+        )
     name = namer(hierarchy, line=quasi.line, in_ranges=scheme in ("ordered", "guided-ordered"))
-
-    def recode(merged: list[list[int]]) -> Recoding:
-        blocks = np.arange(hierarchy.leaves, dtype=np.int32)
-        for block in merged:
-            if len(block) > 1 and (scheme not in FREE or len(block) == len(occurring)):
-                members = covered_by(quasi, block)
-            else:
-                members = np.array(block)
-            blocks[members] = members.min()
-        return by_blocks(hierarchy, blocks, name)
-
-    return partitions, recode
-
-
-def _cut(hierarchy: Hierarchy, blocks: list[list[int]]) -> Recoding:
-    """Return the recoding that publishes each block as the lowest node above it, with all below that may be."""
-    nodes = np.arange(hierarchy.leaves, dtype=np.int32)
-    for block in blocks:
-        if len(block) > 1:
-            node = hierarchy.common_ancestor(block)
-            below = np.arange(hierarchy.first[node], hierarchy.stop[node])
-            nodes[below[hierarchy.ceilings[below] == hierarchy.ceilings[block[0]]]] = node
-    return by_nodes(hierarchy, nodes)
+    covering = with_everything if scheme in FREE else with_subtrees
+    return partitions, lambda labels: by_blocks(hierarchy, covering(quasi, labels).astype(np.int32), name)
 
 
 def _groups(quasi: Quasi) -> list[list[int]]:
@@ -209,49 +193,40 @@ def _add(branches: list[Branch], children: list[int], rule: Rule) -> int:
 
 
 def _follow(branches: list[Branch], quasi: Quasi, leaves: list[int], rule: Rule, *, ordered: bool) -> int:
-    """Add branches as the hierarchy has them over some leaves; groups of one value are that value."""
-    if len(leaves) == 1:
-        return leaves[0]
-    hierarchy = quasi.hierarchy
-    node = hierarchy.common_ancestor(leaves)
-    parts: dict[int, list[int]] = {}
+    """Add branches as the hierarchy has them over some leaves, which rise; groups of one value are that value."""
+    hierarchy, top = quasi.hierarchy, quasi.hierarchy.common_ancestor(leaves)
+    parent = hierarchy.parent.tolist()
+    children: dict[int, list[int]] = {}
     for leaf in leaves:
-        parts.setdefault(_below(hierarchy, leaf, node), []).append(leaf)
-    if ordered:
-        places = {leaf: place for place, leaf in enumerate(sorted(leaves, key=lambda leaf: quasi.ranks[leaf]))}
-        for part, members in parts.items():
-            spots = [places[leaf] for leaf in members]
-            if max(spots) - min(spots) >= len(spots):
-                raise SpecError(
-                    f"attributes.{quasi.name}.order: the values under {hierarchy.labels[part]!r} do not stand side by"
-                    " side in it, which the scheme 'guided-ordered' needs; change the order or the hierarchy, or choose"
-                    " 'ordered' or 'guided-set'"
-                )
-        parts = dict(sorted(parts.items(), key=lambda item: min(places[leaf] for leaf in item[1])))
-    return _add(branches, [_follow(branches, quasi, part, rule, ordered=ordered) for part in parts.values()], rule)
+        node, new = leaf, True
+        while new and node != top:
+            above = parent[node]
+            new = above not in children
+            children.setdefault(above, []).append(node)
+            node = above
+    place = np.argsort(np.argsort(quasi.ranks[leaves], kind="stable")).tolist()
 
+    def places(node: int) -> list[int]:
+        """Where the values below a node stand in the attribute's order."""
+        start, stop = (bisect_left(leaves, int(end[node])) for end in (hierarchy.first, hierarchy.stop))
+        found: list[int] = place[start:stop]
+        return found
 
-def _below(hierarchy: Hierarchy, leaf: int, node: int) -> int:
-    """Return the child of a node on a leaf's way up to it."""
-    child = leaf
-    while hierarchy.parent[child] != node:
-        child = int(hierarchy.parent[child])
-    return child
+    def add(node: int) -> int:
+        while len(parts := children.get(node, [])) == 1:
+            node = parts[0]
+        if not parts:
+            return node
+        if ordered:
+            spots = {part: places(part) for part in parts}
+            for part, of in spots.items():
+                if max(of) - min(of) >= len(of):
+                    raise SpecError(
+                        f"attributes.{quasi.name}.order: the values under {hierarchy.labels[part]!r} do not stand side"
+                        " by side in it, which the scheme 'guided-ordered' needs; change the order or the hierarchy, or"
+                        " choose 'ordered' or 'guided-set'"
+                    )
+            parts = sorted(parts, key=lambda part: min(spots[part]))
+        return _add(branches, [add(part) for part in parts], rule)
 
-
-def covered_by(quasi: Quasi, block: list[int], above: int | None = None) -> npt.NDArray[np.int64]:
-    """Return the leaves of the whole subtrees that a block of a guided scheme merges, as far as its boundary reaches.
-
-    They are children of one node; if all of them that occur are merged, it is the node itself. So a larger block never
-    has fewer leaves. (A block of a free scheme with all values that occur is such a node, too.) With a node `above`,
-    the block is some of its children, however many.
-    """
-    hierarchy = quasi.hierarchy
-    node = hierarchy.common_ancestor(block) if above is None else above
-    inside: npt.NDArray[np.int64] = np.arange(hierarchy.first[node], hierarchy.stop[node])
-    inside = inside[hierarchy.ceilings[inside] == hierarchy.ceilings[block[0]]]
-    if above is not None or len(block) < (quasi.rows[inside] > 0).sum():
-        merged = sorted({_below(hierarchy, leaf, node) for leaf in block}, key=lambda child: hierarchy.first[child])
-        inside = np.concatenate([np.arange(hierarchy.first[child], hierarchy.stop[child]) for child in merged])
-        inside = inside[hierarchy.ceilings[inside] == hierarchy.ceilings[block[0]]]
-    return inside
+    return add(top)

@@ -65,13 +65,16 @@ def leaf_labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
 def fitted(space: Space, labels: Longs) -> Any:
     """Return the finest state of a space in which leaves with the same label are merged."""
     walk = space.walk
+    occurring = space.quasi.rows > 0
     if isinstance(walk, Levels):
-        occurring = space.quasi.rows > 0
         of = labels[occurring].tolist()
         for level in walk.levels:
             if len({*zip(of, space.recode(level).blocks[occurring].tolist(), strict=True)}) == len({*of}):
                 return level
         return walk.coarsest
+    whole = walk.labelling.state(labels)
+    if walk.allows(whole) and (walk.labelling.of(whole, len(labels)) == labels)[occurring].all():
+        return whole  # nothing else is to be merged
     state: list[Blocks] = []
     below: list[set[int]] = []
     for branch in walk.branches:

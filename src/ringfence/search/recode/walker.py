@@ -19,7 +19,7 @@ from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of,
 from ringfence.search.recode.lines import BlockLine, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
 from ringfence.search.recode.node_lines import CutLine, LevelLine
-from ringfence.search.recode.partitions import Partitions, renumbered
+from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.question import Ground
 from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Levels, Space
@@ -161,7 +161,7 @@ class Walker:
         losses = np.zeros(space.quasi.hierarchy.leaves)
         if terms.losses:
             losses = terms.losses[a](space.quasi, space.recode(state)) / terms.full
-        return labels_of(space, space.walk.blocks(state)), losses, -1
+        return labels_of(space, space.walk, state), losses, -1
 
     def state(self, a: int) -> Any:
         """Return the state of an attribute's space that it is in."""
@@ -355,18 +355,4 @@ class Walker:
 
 def state_of(space: Space, labels: Longs, level: int = -1) -> Any:
     """Return the state of a space in which leaves with the same label are merged."""
-    if isinstance(space.walk, Levels):
-        return level
-    alike: list[bool] = []
-    firsts: list[int] = []
-    state = []
-    for branch in space.walk.branches:
-        marks = []
-        for place, child in enumerate(branch.children):
-            first = child if child >= 0 else firsts[~child]
-            one = child >= 0 or alike[~child]
-            marks.append(int(labels[first]) if one else -1 - place)
-        firsts.append(branch.children[0] if branch.children[0] >= 0 else firsts[~branch.children[0]])
-        alike.append(marks[0] >= 0 and len({*marks}) == 1)
-        state.append(renumbered(marks))
-    return tuple(state)
+    return level if isinstance(space.walk, Levels) else space.walk.labelling.state(labels)

@@ -62,6 +62,7 @@ def watched_for(census: Census, promise: Promise, metric: str, target: str | Non
         values=values[order].astype(np.int64),
         weights=weights[order].astype(np.int64),
         monotone=all(model.monotone for model in promise.models),
+        entropic=any(isinstance(model, EntropyDiversity) for model in models),
         cost=_cost(metric),
         labels=place.get(label, 0),
         scale=_scale(metric, census.rows, promise.least),
