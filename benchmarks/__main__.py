@@ -26,9 +26,17 @@ NAMES = [
         "job",
         "audit",
     ),
-    *("drafts", "engines", "shards", "spark", "refinement", "use", "studio", "first"),
+    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first"),
 ]
-PAPERS = ["papers.frontier", "papers.schemes", "papers.cluster", "papers.itemsets", "papers.ring", "papers.local"]
+PAPERS = [
+    "papers.frontier",
+    "papers.schemes",
+    "papers.cluster",
+    "papers.itemsets",
+    "papers.ring",
+    "papers.local",
+    "papers.use",
+]
 
 
 def main() -> None:

@@ -227,6 +227,7 @@ def test_methods_that_group_rows_have_a_front_at_chosen_k(name: str, tmp_path: P
     asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": 5})})
     assert rows[2]["loss"] == rf.anonymize(VARIED, asked).metrics[spec.method.minimized]
     assert front.plan(4).kind == front.plan(5).kind
+    assert "by_levels" not in rows[0]
     page = front.save(tmp_path).read_text(encoding="utf-8")
     assert f"by the method {name}" in page
 
@@ -241,8 +242,23 @@ def test_the_page_says_what_each_k_costs(front: Frontier, tmp_path: Path) -> Non
     page = front.save(tmp_path).read_text(encoding="utf-8")
     below = page[page.rindex("</script>") :]
     assert all(sentence in below for sentence in picture.sentences)
-    assert below.count("<tr>") == len(asked) + 1
+    told, whole = below.split("<details>")
+    assert (told.count("<tr>"), whole.count("<tr>")) == (len(asked) + 1, front.table.num_rows + 1)
+    assert "General loss: the share of an attribute&#x27;s range" in told
     assert "may miss points" not in page
+    assert "privacy.k" not in below
+    head = page[: page.index("<script")]  # scripts have the ends of pages in their strings: nothing may be put there
+    assert "<title>What each k costs: glm from " in head
+    assert "max-width" in head
+
+
+def test_the_page_says_whom_k_counts_and_where_it_starts(tmp_path: Path) -> None:
+    spec = rf.Spec(data={"entity": "who"}, attributes=ILL, privacy={"k": 3}, method={"suppression": 0.4})
+    front = level_front(VARIED, spec)
+    page = front.save(tmp_path).read_text(encoding="utf-8")
+    assert "k counts people, by the column who, not rows." in page
+    assert "It starts at k = 3, which privacy.k asks for." in page
+    assert front.plot().costs[0]["k"] == 3
 
 
 def test_poka_says_that_it_may_miss_points(tmp_path: Path) -> None:
@@ -252,5 +268,7 @@ def test_poka_says_that_it_may_miss_points(tmp_path: Path) -> None:
     found = level_front(people(300), spec)
     assert "may miss points" in found.found
     page = found.save(tmp_path).read_text(encoding="utf-8")
-    assert "may miss points" in page[page.rindex("</script>") :]
+    below = page[page.rindex("</script>") :]
+    assert "may miss points" in below
+    assert "that none of the recodings that it looked at betters" in below
     assert "log" in str(found.plot().chart.to_dict())

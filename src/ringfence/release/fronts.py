@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ringfence.census.census import Census
     from ringfence.plans.base import Plan
     from ringfence.plans.recode import GlobalPlan
-    from ringfence.report.front import FrontPicture
+    from ringfence.report.front import About, FrontPicture
     from ringfence.search.front.frontier import Front, Point
     from ringfence.search.front.scheme_front import SchemeFront
 
@@ -154,8 +154,8 @@ class Frontier(Saved):
         """Return the picture: loss against k, the front as steps over the cloud of all nodes, knees marked."""
         from ringfence.report.front import draw_front
 
-        names, metric = self.census.names, self.spec.method.metric
-        return draw_front(self.front, self.knees, names, metric, self.census.rows, may_miss=self._may_miss)
+        about = about_front(self._rows(), self.census, self.spec, least=self.front.least)
+        return draw_front(self.front, self.knees, self.census.names, about, may_miss=self._may_miss)
 
     @property
     def _may_miss(self) -> bool:
@@ -181,7 +181,7 @@ class SchemeFrontier(Saved):
     """What some chosen k cost, searched one by one, each point proven or with what bounds it.
 
     Its `table` has k, loss, what no recoding can go below, whether the point is proven, suppressed rows, classes, what
-    the best recoding by levels loses, and the number of labels of each attribute.
+    the best recoding by levels loses, where that is looked at, and the number of labels of each attribute.
     """
 
     front: "SchemeFront"
@@ -197,7 +197,7 @@ class SchemeFrontier(Saved):
                 "proven": point.search.optimal,
                 "suppressed": int(point.decision.metrics["suppressed"]),
                 "classes": int(point.decision.metrics["classes"]),
-                "by_levels": self.front.level_loss(point.k),
+                **({"by_levels": self.front.level_loss(point.k)} if self.front.levels is not None else {}),
                 **{name: len({*column.labels}) for name, column in point.decision.plan.columns.items()},
             }
             for point in self.front.points
@@ -228,7 +228,7 @@ class SchemeFrontier(Saved):
         called = f"the scheme{'s' * (len(schemes) > 1)} {' and '.join(schemes)}"
         if not self.spec.method.traits.by_scheme:
             called = f"the method {self.spec.method.name}"
-        return draw_scheme_front(self.front, self._rows(), called, self.spec.method.minimized, self.census.rows)
+        return draw_scheme_front(self.front, called, about_front(self._rows(), self.census, self.spec))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the front as JSON would have it."""
@@ -241,6 +241,22 @@ class SchemeFrontier(Saved):
             "impossible": list(self.front.impossible),
             "points": self._rows(),
         }
+
+
+def about_front(rows: Sequence[Mapping[str, Any]], census: "Census", spec: Spec, least: int = 2) -> "About":
+    """Return what the page of a front says beside its picture."""
+    from ringfence.declared import METRICS
+    from ringfence.report.front import About
+
+    loss = spec.method.minimized
+    notes = [f"The loss, {loss}: {METRICS[loss].meaning}"]
+    if spec.data.entity is not None:
+        notes.append(f"k counts people, by the column {spec.data.entity}, not rows.")
+    if least == spec.privacy.k and least > 2:
+        notes.append(
+            f"It starts at k = {least:,}, which privacy.k asks for. Leave that out to see what smaller k cost."
+        )
+    return About(loss, census.rows, rows, notes)
 
 
 def _cell(value: float | None) -> str:

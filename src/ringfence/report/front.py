@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from ringfence.markup import table
+from ringfence.markup import folded, table
 from ringfence.report.style import ACCENT, INK, ORIGINAL, RELEASE, Chart, data, finish, layered
 from ringfence.report.words import number
 from ringfence.search.front.frontier import Front, Point
@@ -36,14 +36,23 @@ MAY_MISS = (
 )
 
 
+STYLE = (
+    "<style>body{font-family:Arial,Helvetica,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222b35}"
+    "table{border-collapse:collapse}td,th{text-align:right;padding:.2em 1em;border-bottom:1px solid #e6e9ed}"
+    "details{margin:1em 0;overflow-x:auto}</style>"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class FrontPicture:
-    """A chart with the words that go with it: what it shows, and `costs`, a row for each k that people ask about."""
+    """A chart with the words that go with it: what it shows, `costs`, a row for each k that people ask about, and
+    `points`, the whole front as a table."""
 
     chart: Chart
     title: str
-    words: str
-    costs: Sequence[Mapping[str, Any]] = ()
+    words: Sequence[str]
+    costs: Sequence[Mapping[str, Any]]
+    points: Sequence[Mapping[str, Any]]
 
     @property
     def sentences(self) -> list[str]:
@@ -53,15 +62,12 @@ class FrontPicture:
     def html(self) -> str:
         """Return a page that needs nothing else: the chart tells the levels of each point under the pointer."""
         page: str = vl_convert.vegalite_to_html(self.chart.to_json(), bundle=True)
-        style = (
-            "<style>body{font-family:Arial,Helvetica,sans-serif;max-width:60em;margin:2em auto;color:#222b35}"
-            "td,th{text-align:right;padding:.2em 1em}</style>"
+        # The scripts may have the ends of head and body in strings: what is put in comes before and after all of them.
+        top, bottom = page.replace("<title>Chart</title>", f"<title>{escape(self.title)}</title>{STYLE}", 1).rsplit(
+            "</body>", 1
         )
-        head = f"<title>{escape(self.title)}</title>{style}"
-        below = f"<p>{escape(self.words)}</p>{self._told()}"
-        page = page.replace("</head>", f"{head}</head>", 1)
-        top, bottom = page.rsplit("</body>", 1)  # the script before it may have one in a string
-        return f"{top}{below}</body>{bottom}"
+        said = "".join(f"<p>{escape(words)}</p>" for words in self.words)
+        return f"{top}{said}{self._told()}{self._points()}</body>{bottom}"
 
     def _told(self) -> str:
         """Return what each k costs, as a list and as a table."""
@@ -69,8 +75,13 @@ class FrontPicture:
             return ""
         said = "".join(f"<li>{escape(sentence)}</li>" for sentence in self.sentences)
         shown = [key for key in self.costs[0] if key != "words"]
-        rows = [[_figure(row[key]) for key in shown] for row in self.costs]
-        return f"<h2>What each k costs</h2><ul>{said}</ul>{table(shown, rows)}"
+        return f"<h2>What each k costs</h2><ul>{said}</ul>{_table(shown, self.costs)}"
+
+    def _points(self) -> str:
+        """Return the front, point by point, to be opened."""
+        return folded(
+            f"The whole front as a table: {len(self.points):,} points", _table(list(self.points[0]), self.points)
+        )
 
     def png(self) -> bytes:
         """Return the chart as a PNG."""
@@ -81,8 +92,16 @@ class FrontPicture:
         return {"application/vnd.vegalite.v6+json": self.chart.to_dict(), "text/plain": self.title}
 
 
+def _table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    return table(names, [[_figure(row[name]) for name in names] for row in rows])
+
+
 def _figure(value: float | None) -> str:
-    return "" if value is None else number(value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return number(value)
 
 
 def costs_of(points: Sequence[tuple[int, float, int]], rows: int, metric: str) -> list[dict[str, Any]]:
@@ -112,12 +131,23 @@ def _axes(losses: Sequence[float], largest: int, metric: str) -> tuple[alt.X, al
     return x, alt.Y("loss:Q", scale=scale, axis=alt.Axis(title=named, format="~s" if max(losses) >= 1000 else "~g"))
 
 
+@dataclass(frozen=True)
+class About:
+    """What a front is of: its loss, how many rows it was made from, its points as a table, and `notes` that its page
+    has to say of them."""
+
+    metric: str
+    rows: int
+    table: Sequence[Mapping[str, Any]]
+    notes: Sequence[str] = ()
+
+
 def draw_front(
-    front: Front, knees: Sequence[Point], names: Sequence[str], metric: str, rows_read: int, *, may_miss: bool = False
+    front: Front, knees: Sequence[Point], names: Sequence[str], about: About, *, may_miss: bool = False
 ) -> FrontPicture:
     """Draw a front: its steps and points over the cloud of nodes that others dominate, knees marked, and the k that
     people ask about. `may_miss` says that it was found by a search that does not look everywhere."""
-    marked = {point.k for point in knees}
+    marked, metric = {point.k for point in knees}, about.metric
     rows = [
         {
             "k": point.k,
@@ -134,7 +164,7 @@ def draw_front(
     x, y = _axes(losses, max(point.k for point in front.points), metric)
     last_k = front.answers[-1].k
     asked = [(k, front.best(k)) for k in MARKED if max(front.least, 2) <= k <= last_k]
-    costs = costs_of([(k, point.loss, point.suppressed) for k, point in asked], rows_read, metric)
+    costs = costs_of([(k, point.loss, point.suppressed) for k, point in asked], about.rows, metric)
     tips = [
         alt.Tooltip(f"{field}:{kind}", format=",")
         for field, kind in (("k", "Q"), ("suppressed", "Q"), ("classes", "Q"))
@@ -147,7 +177,7 @@ def draw_front(
         alt.Chart(data(cloud)).mark_circle(size=14, color=ORIGINAL, opacity=0.35).encode(x=x, y=y),
         base.mark_line(interpolate="step-before", color=RELEASE, strokeWidth=2),
         base.mark_circle(size=48, color=RELEASE, opacity=1).encode(tooltip=tips),
-        alt.Chart(data(costs)).mark_tick(color=INK, thickness=2, size=16, orient="vertical").encode(x=x, y=y),
+        *_told_k(costs, x, y),
         alt.Chart(data(knee_rows)).mark_point(size=170, color=ACCENT, strokeWidth=2).encode(x=x, y=y, tooltip=tips),
         alt.Chart(data(knee_rows)).mark_text(dx=10, dy=14, align="left", color=ACCENT).encode(x=x, y=y, text="knee:N"),
         width=760,
@@ -157,23 +187,36 @@ def draw_front(
     title = (
         f"What each k costs: {metric} from {first.loss:,.4g} at k = {first.k:,} to {last.loss:,.4g} at k = {last.k:,}"
     )
-    words = (
-        f"Each blue point is a release that none of the {front.lattice:,} recodings betters: less loss means less k."
-        f" Grey are recodings at the largest k that they can have; ticks mark the k that are told below."
-        f" {KNEES if knees else ''}"
-    )
-    if may_miss:
-        words = f"{MAY_MISS} {words}"
-    return FrontPicture(finish(chart, title), title, words, costs)
+    of = "recodings that it looked at" if may_miss else f"{front.lattice:,} recodings"
+    words = [
+        f"Each blue point is a release that none of the {of} betters: less loss means less k. Grey are recodings at the"
+        " largest k that they can have. Black marks are the k that are told below.",
+        *([MAY_MISS] if may_miss else []),
+        *([KNEES] if knees else []),
+        *about.notes,
+    ]
+    return FrontPicture(finish(chart, title), title, words, costs, about.table)
 
 
-def draw_scheme_front(
-    front: SchemeFront, rows: Sequence[Mapping[str, Any]], called: str, metric: str, rows_read: int
-) -> FrontPicture:
+def _told_k(costs: Sequence[Mapping[str, Any]], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """Mark the k that are told in words."""
+    base = alt.Chart(data(costs)).encode(x=x, y=y)
+    return [
+        base.mark_point(shape="diamond", size=90, color=INK, fill=INK, opacity=1),
+        base.mark_text(dy=-15, color=INK, fontWeight="bold").encode(text=alt.Text("k:Q", format=",")),
+    ]
+
+
+def draw_scheme_front(front: SchemeFront, called: str, about: About) -> FrontPicture:
     """Draw what the chosen k cost: proven points filled, others hollow with a line down to what none can go below."""
+    rows, metric = about.table, about.metric
     points = [{**row, "kind": "proven" if row["proven"] else "best found"} for row in rows]
     tips = [alt.Tooltip("k:Q", format=","), alt.Tooltip("kind:N")]
-    tips += [alt.Tooltip(f"{name}:Q", format=",.6~g") for name in ("loss", "at_least", "by_levels", "suppressed")]
+    tips += [
+        alt.Tooltip(f"{name}:Q", format=",.6~g")
+        for name in ("loss", "at_least", "by_levels", "suppressed")
+        if name in rows[0]
+    ]
     most = max(row["k"] for row in rows)
     steps = [{"k": point.k, "loss": point.loss} for point in (front.levels.points if front.levels else ())]
     shown = [step for step in steps if step["k"] <= most] + [{**step, "k": most} for step in steps if step["k"] > most][
@@ -204,17 +247,18 @@ def draw_scheme_front(
         height=430,
     )
     title = f"What each k costs by {named}: {metric} from {number(rows[0]['loss'])} to {number(rows[-1]['loss'])}"
-    saved = [(1 - row["loss"] / row["by_levels"], row["k"]) for row in rows if row["by_levels"]]
+    saved = [(1 - row["loss"] / row["by_levels"], row["k"]) for row in rows if row.get("by_levels")]
     if saved:
         share, k = max(saved)
         title += f"; up to {share:.0%} less than by levels (k = {k:,})"
-    words = (
+    words = [
         "Blue are the best releases for the chosen k: filled where no better one exists, hollow where none was found;"
         " a dashed line then ends where none can go below, as far as that is known."
-        f"{' Grey are the best recodings by levels of the hierarchies.' if shown else ''}"
-    )
-    costs = costs_of([(row["k"], row["loss"], row["suppressed"]) for row in rows], rows_read, metric)
-    return FrontPicture(finish(chart, title), title, words, costs)
+        f"{' Grey are the best recodings by levels of the hierarchies.' if shown else ''}",
+        *about.notes,
+    ]
+    costs = costs_of([(row["k"], row["loss"], row["suppressed"]) for row in rows], about.rows, metric)
+    return FrontPicture(finish(chart, title), title, words, costs, rows)
 
 
 def _cloud(front: Front) -> list[dict[str, float]]:
