@@ -346,6 +346,7 @@ def test_cells_of_sqlite_come_as_what_they_are(tmp_path: Path) -> None:
         database.execute('CREATE VIEW other AS SELECT whole FROM "odd ""name"')
         rows = [(1, 1, 1, b"a", None, 2**60), (None, 2.5, "x", None, None, 0.5)]
         database.executemany('INSERT INTO "odd ""name" VALUES (?, ?, ?, ?, ?, ?)', rows)
+    database.close()
     table = opened(tmp_path / "a.db", table='odd "name')
     assert table.to_pydict() == {
         "whole": [1, None],
