@@ -58,7 +58,11 @@ def specs(task: str) -> list[Spec]:
         return [_changed({"k": 1}, {"name": task, "levels": levels})]
     ways: list[dict[str, Any]] = [{}]
     ways += [{key: True} for key in ("relaxed", "homogeneous") if key in METHODS[task].options]
-    return [_changed({"k": 5}, {"name": task, **way}) for way in ways] + [_changed({"k": 5, "l": 2}, {"name": task})]
+    promised: list[dict[str, Any]] = [{"k": 5, "l": 2}]
+    promised += [{"k": 20}] if "effort" in METHODS[task].options else []  # large groups are improved in another way
+    return [_changed({"k": 5}, {"name": task, **way}) for way in ways] + [
+        _changed(promise, {"name": task}) for promise in promised
+    ]
 
 
 def _changed(

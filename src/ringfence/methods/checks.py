@@ -39,7 +39,7 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
         takers = [name for name, other in METHODS.items() if "bound" in other.options]
         raise SpecError(
             f"method.bound = 'dual' is for the methods {listed(takers)}, not {method.name!r}: its proof is about groups"
-            " that are published alike, and losses that add up over their cells"
+            " and rings of rows, and losses that add up over their cells"
         )
     check_promise(spec, promised=promised)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:

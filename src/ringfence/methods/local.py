@@ -30,7 +30,7 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
 
 LOCAL = Method(
     name="local",
-    line="groups of rows that lose as little as an order, an optimal cut of it and annealing can make them",
+    line="groups of rows that lose as little as an order, an optimal cut of it and chains of exchanges can make them",
     way=GROUPS,
     promises=("k", "l", "p", "m"),
     options=(*WHATEVER, "metric", "representation", "labels", "shards", "bound", "effort", "seed"),

@@ -45,10 +45,11 @@ def _check(spec: "Spec", force: bool) -> None:
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
-    from ringfence.search.groups.grouped import bounded
+    from ringfence.search.groups.grouped import proven
     from ringfence.search.groups.ring_decision import decide_rings
 
-    return bounded(census, spec, decide_rings(census, spec, watch), watch)
+    decision, groups = decide_rings(census, spec, watch)
+    return proven(census, spec, decision, groups, watch)
 
 
 RING = Method(
@@ -58,7 +59,7 @@ RING = Method(
     promises=("k", "l"),
     options=(
         *WHATEVER, "metric", "representation", "partition", "order", "max_ring", "uncut", "draw", "homogeneous",
-        "paper_diversity", "shards", "effort", "seed",
+        "paper_diversity", "shards", "bound", "effort", "seed",
     ),
     losses=("glm", "gcp"),
     rings=True,

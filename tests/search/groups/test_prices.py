@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 import ringfence as rf
 from ringfence.census.census import Census
 from ringfence.census.covers import cover_groups
-from ringfence.kernels.groups.annealing import refresh_all
 from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import people, people_spec
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import layout_of, space_of
-from ringfence.search.groups.local import Annealer, local, with_itself
+from ringfence.search.groups.improving import Effort, Improver, with_itself
+from ringfence.search.groups.local import local
 from ringfence.search.groups.orders import neighbours
 from ringfence.search.groups.prices import GENTLE_FROM, LARGEST_ERROR, LEAST_SHARE, MOST, STEP, Prices
 from ringfence.search.progress import Watch
@@ -25,16 +25,16 @@ from tests.search.groups.test_local import check, complete, lined_up, shown_as, 
 from tests.tables import Case, cases
 
 
-def annealed(case: Case, k: int, representation: Any) -> tuple[Annealer, Prices, Any, Any]:
+def priced(case: Case, k: int, representation: Any) -> tuple[Improver, Prices, Any, Any]:
     """Groups that may change, all of them, and prices of nothing yet."""
     line = lined_up(case, k, 1)
     assert line is not None
     census, space = case.census, space_of(case.census, representation, "use")
     found = neighbours(census, space, line.asked.blocks, 16)
     homes = line.cut(space, 0.0)
-    annealer = Annealer(line, space, homes, with_itself(found.near, census.weights), 0)
+    improver = Improver(line, space, homes, with_itself(found.near, census.weights), 0)
     layout = layout_of(census, representation, "use")
-    return annealer, Prices(census, layout, space, annealer.tuples, 0.5, k), line, homes
+    return improver, Prices(census, layout, space, improver.tuples, 0.5, k), line, homes
 
 
 def by_hand(census: Census, covers: list[list[list[int]]], sizes: list[int], a: int) -> list[float]:
@@ -55,13 +55,13 @@ def test_rows_pay_the_mean_price_of_the_values_under_their_label(
     if lined_up(case, k, 1) is None:
         return
     census = case.census
-    annealer, prices, line, homes = annealed(case, k, representation)
-    if line.asked.suppressed or len(annealer.places.homes) < census.rows:  # a large group does not take part
+    improver, prices, line, homes = priced(case, k, representation)
+    if line.asked.suppressed or len(improver.places.homes) < census.rows:  # a large group does not take part
         return
     groups = line.groups(homes)
     shown = cover_groups(census, groups, representation)
     covers = [[part.covers.lists()[value] for value in part.value] for part in shown]
-    plain = annealer.places.losses.copy()
+    plain = improver.places.losses.copy()
     gentle = min(1.0, GENTLE_FROM / k) * 0.5
     paid = np.zeros(groups.count)
     for a, quasi in enumerate(census.quasi):
@@ -76,12 +76,12 @@ def test_rows_pay_the_mean_price_of_the_values_under_their_label(
                 price[leaf] = min(MOST * gentle, max(-MOST * gentle, price[leaf] + step))
         paid += [price[covered].mean() for covered in covers[a]]
     for _ in range(rounds):
-        space = annealer.with_prices(prices.risen(annealer.places))
-    refresh_all(space, annealer.people, annealer.places, annealer._rooms[0])
+        space = improver.with_prices(prices.risen(improver.places))
+    improver.refresh(space)
     number = {home: group for group, home in enumerate(dict.fromkeys(sorted(homes.tolist())))}
-    for row, home in enumerate(annealer.places.homes.tolist()):
-        group = number[int(homes[annealer._rows[row]])]
-        assert annealer.places.losses[home] - plain[home] == pytest.approx(paid[group], abs=1e-9)
+    for row, home in enumerate(improver.places.homes.tolist()):
+        group = number[int(homes[improver._rows[row]])]
+        assert improver.places.losses[home] - plain[home] == pytest.approx(paid[group], abs=1e-9)
 
 
 @given(case=cases(sensitive=1), k=small, least=small, representation=shown_as)
@@ -104,13 +104,13 @@ def test_the_books_are_kept_under_prices() -> None:
     attributes = {name: people_spec().attributes[name] for name in ("age", "sex", "country", "education")}
     case = Case(table.select([*attributes]), Spec(attributes=attributes))
     for representation in ("set", "range", "hierarchy"):
-        annealer, prices, line, _ = annealed(case, 3, representation)
-        best = annealer.run(64 * 200, 1.0, Watch(), prices)
-        check(case.census, line.groups(best), 3, 1)
-        places = annealer.places
+        improver, prices, line, _ = priced(case, 3, representation)
+        found, _ = improver.improve(Effort(0, 300, hot=1.0), Watch(), prices)
+        check(case.census, line.groups(found), 3, 1)
+        places = improver.places
         kept, without = places.losses.copy(), places.without.copy()
-        space = annealer.with_prices(prices.paid)
-        refresh_all(space, annealer.people, places, annealer._rooms[0])
+        space = improver.with_prices(prices.paid)
+        improver.refresh(space)
         live = places.sizes > 0
         assert kept[live] == pytest.approx(places.losses[live], abs=1e-12)
         assert without == pytest.approx(places.without, abs=1e-12)

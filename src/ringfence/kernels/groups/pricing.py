@@ -5,7 +5,9 @@ Larger groups follow: the mean price over a group is the mean over its groups of
 the sum of prices that are kept is a lower bound on what all rows lose.
 
 Any prices can be made so. Rows are gone through from the lowest price up; each is lowered by the largest excess over
-groups of it and rows before it. Every group is put right by its last row, since prices only fall later.
+groups of it and rows before it. Every group is put right by its last row, since prices only fall later: also if what
+was added up for it were prices of rows before it that had not been lowered yet. So several may lower prices side by
+side, each knowing what the others had done some time ago.
 """
 
 from typing import NamedTuple
@@ -286,16 +288,17 @@ def _keep_near(
 
 @njit(cache=True, nogil=True)
 def repair(
-    space: Rounded, tuples: Sorted, weights: Longs, k: int, order: Longs, rank: Longs, begin: int, end: int,
+    space: Rounded, tuples: Sorted, weights: Longs, k: int, order: Longs, rank: Longs, begin: int, end: int, step: int,
     prices: Longs, limit: int, lists: Near, around: Surroundings, room: Search, found: Ints,
 ) -> int:  # fmt: skip
-    """Lower the prices of tuples `order[begin:end]`, of rising price, all before them being kept already.
+    """Lower the prices of tuples `order[begin:end:step]`, of rising price, those before them being kept already, or no
+    lower than they will be.
 
     Where the dearest row of a group has no price, the group has none. Groups that exceeded go to `found`, the worst of
     each tuple; return how many.
     """
     count, group = 0, np.empty(k, np.int32)
-    for place in range(begin, end):
+    for place in range(begin, end, step):
         seed = order[place]
         price = prices[seed]
         if price <= 0:

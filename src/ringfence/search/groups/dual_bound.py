@@ -5,14 +5,20 @@ Let every row have a price, so that the rows of any k together cost no more than
 a suppressed row loses 1, which is no less than a price. So the prices of all rows are a lower bound, whatever else is
 promised and however many rows may be suppressed. What holds for groups of fewer rows holds for groups of k.
 
+It holds for rings, too, in which labels cover k rows and every row is covered by k labels (or m of both, m no less than
+k): all labels together lose no less than the mean price of what each covers, and in the sum of these means every row
+counts k times a k-th of its price. So the linear program of rings is the same.
+
 Prices rise by a linear program over the groups that were found to be in their way (`kernels.groups.master`), and are
 then lowered until they hold: so every round ends with a certificate, and the best one is kept. All is counted in whole
 numbers (`whole_losses`).
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import permutations
 from math import inf, nextafter
 from typing import Any
 
@@ -51,7 +57,10 @@ ROUNDS, IDLE, WORTH = 60, 5, 1e-3
 """Without a limit of time, so many rounds at most, and no more once so many have gained less than this share."""
 MOST_GROUPS, SLACKEST = 300_000, 1.0
 """With more groups in the program, those are dropped that cost less than they may, by so many mean prices."""
-AT_ONCE = 100
+AT_ONCE, PARTS, LEAST_TUPLES = 100, 2, 2_000
+"""So many tuples have their prices lowered before the clock is looked at, by so many side by side: each takes every
+other tuple, and hears after that what the others have lowered. It is a part of the search, not of the machine. Of fewer
+tuples than that too many of those at once would be near each other: then one does it all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +118,8 @@ class _Pricer:
         self._order, self._tuples, self._space = sort_tuples(whole_losses(census, representation, loss), blocks)
         self._place = np.argsort(self._order).astype(np.int32)
         self.rows, self._weights, self._blocks = rows, census.weights[self._order], blocks[self._order]
-        self._around, self.tried = new_surroundings(self._tuples), TRIED
+        self._parts, self.tried = PARTS if len(census.weights) >= LEAST_TUPLES else 1, TRIED
+        self._arounds = [new_surroundings(self._tuples) for _ in range(self._parts)]
         self._slack = SLACK * len(census.quasi) * census.rows
         tuples = len(census.weights)
         kept = max(1, min(tuples, 512, KEPT // tuples))
@@ -119,7 +129,7 @@ class _Pricer:
             np.zeros(tuples, np.int64),
             np.full(tuples, -1, np.int64),
         )
-        self._room = new_search(self._space, rows, tuples)
+        self._rooms = [new_search(self._space, rows, tuples) for _ in range(self._parts)]
 
     def kept(self, prices: Longs, watch: Watch, cost: float, best: float) -> tuple[Longs, Ints] | None:
         """Return prices that hold, no higher than some, and groups that exceeded these; None if there was no time."""
@@ -129,17 +139,29 @@ class _Pricer:
         order = order[self._blocks[order] >= 0]
         rank = np.full(len(held), len(held))
         rank[order] = np.arange(len(order))
-        found, count = np.empty((len(order), self.rows), np.int32), 0
-        for begin in range(0, len(order), AT_ONCE):
-            end = min(len(order), begin + AT_ONCE)
-            count += repair(
-                self._space, self._tuples, self._weights, self.rows, order, rank, begin, end, held, self.tried,
-                self._near, self._around, self._room, found[count:],
+        parts, helds = self._parts, [held, *(held.copy() for _ in range(1, self._parts))]
+        found: list[Ints] = []
+
+        def lower(part: int, begin: int, end: int) -> Ints:
+            exceeded = np.empty((AT_ONCE, self.rows), np.int32)
+            count = repair(
+                self._space, self._tuples, self._weights, self.rows, order, rank, begin + part, end, parts,
+                helds[part], self.tried, self._near, self._arounds[part], self._rooms[part], exceeded,
             )  # fmt: skip
-            watch.tick(cost, best, nodes=0)
-            if watch.expired():
-                return None
-        return held[self._place], np.sort(self._order[found[:count]].astype(np.int32), axis=1)
+            return exceeded[:count]
+
+        with ThreadPoolExecutor(parts) as threads:
+            for begin in range(0, len(order), AT_ONCE):
+                end = min(len(order), begin + AT_ONCE)
+                found += threads.map(lower, range(parts), [begin] * parts, [end] * parts)
+                for part, other in permutations(range(parts), 2):
+                    lowered = order[begin + part : end : parts]
+                    helds[other][lowered] = helds[part][lowered]
+                watch.tick(cost, best, nodes=0)
+                if watch.expired():
+                    return None
+        exceeded = np.concatenate([np.empty((0, self.rows), np.int32), *found])
+        return held[self._place], np.sort(self._order[exceeded].astype(np.int32), axis=1)
 
     def limits(self, groups: Ints) -> Longs:
         """Return what the rows of each group may cost together."""

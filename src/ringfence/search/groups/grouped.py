@@ -63,7 +63,15 @@ def groups_decision(census: Census, spec: Spec, groups: Groups, result: SearchRe
 
 def decided(census: Census, spec: Spec, groups: Groups, result: SearchResult | None, watch: Watch) -> Decision:
     """Turn groups into a plan, and say what no release of groups can lose less than."""
-    decision = bounded(census, spec, groups_decision(census, spec, groups, result), watch)
+    return proven(census, spec, groups_decision(census, spec, groups, result), groups, watch)
+
+
+def proven(census: Census, spec: Spec, decision: Decision, groups: Groups, watch: Watch) -> Decision:
+    """Say of a decision what no release of its kind can lose less than, by a certificate if one is asked for.
+
+    Groups are where its search begins: those that are decided on, or rings.
+    """
+    decision = bounded(census, spec, decision, watch)
     search = decision.search
     if spec.method.bound != "dual" or search is None:
         return decision
@@ -78,7 +86,10 @@ def decided(census: Census, spec: Spec, groups: Groups, result: SearchResult | N
 
 
 def least_rows(census: Census, spec: Spec) -> int:
-    """Return how many rows every group has at least: one that has l values of an attribute has l rows."""
+    """Return how many rows every group has at least: one that has l values of an attribute has l rows. In rings, it is
+    how many rows every label covers."""
+    if spec.has_rings:
+        return spec.k
     return max([with_least_rows(spec).k, *(spec.least_values(part.name) for part in census.sensitive)])
 
 
@@ -87,8 +98,7 @@ def bounded(census: Census, spec: Spec, decision: Decision, watch: Watch) -> Dec
 
     Rings of different values are of a kind of their own.
     """
-    minimized = spec.method.minimized
-    k = spec.k if spec.has_rings else least_rows(census, spec)
+    minimized, k = spec.method.minimized, least_rows(census, spec)
     effort = spec.method.effort if "effort" in spec.method.traits.options else "fast"
     bound = row_bound(census, k, shown_as(census, spec), _kept(minimized), watch, effort)
     cost = decision.metrics[minimized]

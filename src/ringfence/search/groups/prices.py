@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.census.census import Census, Quasi
 from ringfence.census.groups import lowest_covering
-from ringfence.kernels.groups.annealing import Places
+from ringfence.kernels.groups.places import Places
 from ringfence.kernels.groups.spans import Geometry
 from ringfence.search.groups.distances import MOST_BITS, WORD, Layout, bits_of
 

@@ -19,19 +19,20 @@ from ringfence.spec.privacy import Diversity
 from ringfence.values.builders import self_contained
 
 
-def decide_rings(census: Census, spec: Spec, watch: Watch) -> Decision:
-    """Rings of rows, each row under a value that covers just as many rows as are asked for."""
+def decide_rings(census: Census, spec: Spec, watch: Watch) -> tuple[Decision, Groups]:
+    """Rings of rows, each row under a value that covers just as many rows as are asked for; and the rings as groups."""
     method = spec.method
     rings, _ = in_shards(census, spec, watch, _rings)
+    groups = rings.as_groups()
     if method.homogeneous:
-        return groups_decision(census, spec, rings.as_groups(), _unbounded(census, spec, rings.as_groups(), watch))
+        return groups_decision(census, spec, groups, _unbounded(census, spec, groups, watch)), groups
     slots = cover_slots(census, rings, shown_as(census, spec))
     metrics = measure_groups(census, spec, slots.sizes, slots.shown)
     for name in ("dm", "aecs"):  # they speak of classes: rows that show the same. Here those say nothing
         del metrics[name]
     written = self_contained(spec).dumps()
     plan = ring_plan(census, rings, slots, complete_columns(census, spec), written, draw=method.draw)
-    return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics)
+    return Decision(plan, _found(metrics[method.minimized], len(rings.starts) - 1, watch), metrics), groups
 
 
 def _rings(census: Census, spec: Spec, watch: Watch) -> tuple[Rings, None]:
