@@ -6,44 +6,28 @@ only against the data (a column, a value) where the data is read; all of them sp
 """
 
 import json
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from math import floor
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Self
 from uuid import uuid4
 
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from ringfence.declared import BUCKETS, GROUPS, RECODES, Representation, Scheme
-from ringfence.errors import SpecError, listed, suggestion
+from ringfence.errors import SpecError, listed
 from ringfence.spec.attributes import Attribute, Role
 from ringfence.spec.checking import SpecTable
+from ringfence.spec.complaints import NEEDED, sentence
 from ringfence.spec.data import Data, Output
-from ringfence.spec.hierarchies import (
-    DateHierarchy,
-    FileHierarchy,
-    IntervalHierarchy,
-    PathsHierarchy,
-    TreeHierarchy,
-    exact,
-)
+from ringfence.spec.fitting import check_parts, check_purpose
+from ringfence.spec.hierarchies import DateHierarchy, IntervalHierarchy, exact
 from ringfence.spec.method import FrontierTable, MethodTable, Purpose
 from ringfence.spec.privacy import Bound, Closeness, Diversity, Likeness, Privacy
 from ringfence.spec.written import CLOCK, ISO
 
-NEEDED = 'it needs a table for each column, such as [attributes.age] with role = "quasi"'
-TABLES = ("dict_type", "model_type", "model_attributes_type", "mapping_type")
-"""What pydantic calls it where something else stands in the place of a table."""
-KINDS = {
-    "string_type": "text in quotes",
-    "int_type": "a whole number",
-    "bool_type": "true or false",
-    "list_type": "a list, in brackets",
-}
 MOST_PEOPLE = 2**31 - 1
 """More people than this are not told apart: their numbers have 32 bits."""
 
@@ -71,7 +55,7 @@ class Spec(SpecTable):
         try:
             super().__init__(**parts)
         except ValidationError as error:
-            raise SpecError(_sentence(error)) from None
+            raise SpecError(sentence(error)) from None
 
     def __eq__(self, other: object) -> bool:
         """Two specs are equal if they say the same in the same order, wherever they were loaded from.
@@ -356,63 +340,10 @@ class Spec(SpecTable):
             )
         return sensitive[0]
 
-    def _check_known(self, key: str, name: str | None, *roles: Role) -> None:
-        """Refuse a name that is not that of an attribute of these roles."""
-        names = self.of_role(*roles)
-        if name is not None and name not in names:
-            raise SpecError(
-                f"{key} = {name!r} is not an attribute of role {' or '.join(roles)}{suggestion(name, names)};"
-                f" there are: {listed(names)}"
-            )
-
-    @model_validator(mode="after")
-    def _purpose_fits(self) -> Self:
-        for names in self.purpose.counts or []:
-            for name in names:
-                self._check_known("purpose.counts", name, "quasi", "sensitive", "insensitive")
-        for name in self.purpose.predict or []:
-            self._check_known("purpose.predict", name, "sensitive", "insensitive")
-        if self.purpose.predict and not self.of_role("quasi"):
-            raise SpecError("purpose.predict is about models from quasi-identifiers, and there are none")
-        return self
-
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        known = self._check_known
-        if self.data.weights in self.of_role("quasi", "items"):
-            raise SpecError(
-                f"data.weights = {self.data.weights!r} is an attribute that is published recoded, and weights are added"
-                " up as they are; name a column of numbers with the role insensitive or identifier"
-            )
-        for diversity in self.diversities():
-            known("privacy.l.of", diversity.of, "sensitive")
-        for closeness in self.closenesses():
-            known("privacy.t.of", closeness.of, "sensitive")
-            attribute = self.attributes[closeness.attribute]
-            if closeness.distance == "ordered" and not attribute.ordered:
-                raise SpecError(f"privacy.t.distance = 'ordered' needs attributes.{closeness.of}.order")
-            fixed = FileHierarchy | PathsHierarchy | TreeHierarchy | IntervalHierarchy | DateHierarchy
-            if closeness.distance == "hierarchical" and not isinstance(attribute.hierarchy, fixed):
-                raise SpecError(
-                    f"privacy.t.distance = 'hierarchical' needs attributes.{closeness.of}.hierarchy to be a file,"
-                    " a tree, intervals or dates: others change when rows are suppressed"
-                )
-        for key, bound in self.bounds().items():
-            known(f"privacy.{key}.of", bound.of, "sensitive")
-        for name in self.method.levels or {}:
-            known("method.levels", name, "quasi")
-        if self.method.target is not None:
-            known("method.target", self.method.target, *get_args(Role))
-        if self.privacy.p is not None and not self.of_role("sensitive"):
-            raise SpecError(f"privacy.p = {self.privacy.p} needs at least one attribute of role sensitive")
-        if self.privacy.m is not None and self.items is None:
-            raise SpecError(f"privacy.m = {self.privacy.m} needs an attribute of role items")
-        if self.privacy.m is not None and self.privacy.k is None:
-            raise SpecError(f"privacy.m = {self.privacy.m} needs privacy.k beside it: k^m-anonymity")
-        if len(self.of_role("items")) > 1:
-            raise SpecError(
-                f"at most one attribute may have the role items; there are: {listed(self.of_role('items'))}"
-            )
+        check_purpose(self)
+        check_parts(self)
         return self
 
 
@@ -427,33 +358,3 @@ def _inline(tree: Any) -> str:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _sentence(error: ValidationError) -> str:
-    """Say in a sentence what is wrong with a specification: key, value, what is allowed."""
-    details = error.errors(include_url=False)
-    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return _clause(details[0]) + more
-
-
-def _clause(detail: ErrorDetails) -> str:
-    """Say one thing that is wrong. Where pydantic names the member of a union in the path, the path leaves it out."""
-    members = re.compile(r"int|float|Diversity|Closeness|constrained-.*|list\[.*|literal\[.*")
-    named = 2 if detail["loc"][:1] == ("attributes",) else 0  # a column may be called anything
-    path = [part for at, part in enumerate(detail["loc"]) if at < named or not members.fullmatch(str(part))]
-    key = ".".join(map(str, path))
-    value, kind = detail["input"], detail["type"]
-    shown = "" if isinstance(value, Mapping | SpecTable) else f" = {value!r}"
-    if kind == "missing":
-        allowed = f"; allowed: {listed(get_args(Role))}" if path[-1:] == ["role"] else ""
-        return f"{key} is missing" + (f": {NEEDED}" if key == "attributes" else allowed)
-    message = detail["msg"].replace("Input should be", "allowed:", 1)
-    if kind in TABLES:
-        message = "allowed: a TOML table" + {"attributes": f"; {NEEDED}"}.get(key, "")
-    elif kind in KINDS:
-        message = f"allowed: {KINDS[kind]}"
-    elif kind == "string_pattern_mismatch":
-        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
-    names = re.findall(r"""['"]([\w-]+)['"]""", message) if message.startswith("allowed:") else []
-    near = suggestion(value, names) if isinstance(value, str) else ""
-    return f"{key}{shown}{near}: {message[0].lower()}{message[1:]}".removeprefix(": ")

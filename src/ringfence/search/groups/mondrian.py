@@ -23,7 +23,7 @@ from ringfence.search.progress import Watch
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class RowParts:
     """So many rows of a combination in a part, entry by entry. Entries stand by part; parts are numbered from 0 on.
 
     `tried[p, a]` says that part p cannot be cut in attribute a.
@@ -39,24 +39,24 @@ class Parts:
         """Where each part begins, and where the last one ends."""
         return np.searchsorted(self.part, np.arange(len(self.tried) + 1)).astype(np.int64)
 
-    def take(self, chosen: Bools) -> "Parts":
+    def take(self, chosen: Bools) -> "RowParts":
         """Return some of the parts."""
         stay = chosen[self.part]
         number = np.cumsum(chosen) - 1
-        return Parts(self.combination[stay], number[self.part[stay]], self.rows[stay], self.tried[chosen])
+        return RowParts(self.combination[stay], number[self.part[stay]], self.rows[stay], self.tried[chosen])
 
-    def halved(self, lower: Longs) -> "Parts":
+    def halved(self, lower: Longs) -> "RowParts":
         """Return parts 2p and 2p + 1 for each part p: `lower` rows of each entry, and the others."""
         part = np.concatenate([2 * self.part, 2 * self.part + 1])
         rows = np.concatenate([lower, self.rows - lower])
         by = np.argsort(part, kind="stable")
         by = by[rows[by] > 0]
         tried = np.zeros((2 * len(self.tried), self.tried.shape[1]), np.uint8)
-        return Parts(np.tile(self.combination, 2)[by], part[by], rows[by], tried)
+        return RowParts(np.tile(self.combination, 2)[by], part[by], rows[by], tried)
 
-    def beside(self, other: "Parts") -> "Parts":
+    def beside(self, other: "RowParts") -> "RowParts":
         """Return these parts and others behind them."""
-        return Parts(
+        return RowParts(
             np.concatenate([self.combination, other.combination]),
             np.concatenate([self.part, other.part + len(self.tried)]),
             np.concatenate([self.rows, other.rows]),
@@ -81,7 +81,7 @@ class _Table:
         self._steps = np.where(sets, [1 / max(1, quasi.hierarchy.leaves - 1) for quasi in census.quasi], 0.0)
         self._near = np.argsort(gray_order(census))[self.combinations.tuples]
 
-    def blocks(self) -> Parts:
+    def blocks(self) -> RowParts:
         """Return the largest parts that are allowed: rows whose values have the same ceilings."""
         trees = [quasi.hierarchy for quasi in self.census.quasi]
         ceilings = np.stack([tree.ceilings[self.census.codes[:, a]] for a, tree in enumerate(trees)], axis=1)
@@ -89,9 +89,9 @@ class _Table:
         part = block[self.combinations.tuples]
         by = np.argsort(part, kind="stable")
         tried = np.zeros((len(example), len(trees)), np.uint8)
-        return Parts(by.astype(np.int64), part[by], self.combinations.weights[by], tried)
+        return RowParts(by.astype(np.int64), part[by], self.combinations.weights[by], tried)
 
-    def classes(self, parts: Parts) -> Classes:
+    def classes(self, parts: RowParts) -> Classes:
         """Return parts as models judge them."""
         count = len(parts.tried)
         pairs = []
@@ -111,21 +111,21 @@ class _Table:
             tallies=np.empty((0, count)),
         )
 
-    def failing(self, parts: Parts) -> Bools:
+    def failing(self, parts: RowParts) -> Bools:
         """Return which parts fail a model."""
         classes = self.classes(parts)
         self.models.judge(classes)
         fails: Bools = classes.fails == 1
         return fails
 
-    def choose(self, parts: Parts) -> Longs:
+    def choose(self, parts: RowParts) -> Longs:
         """Return the attribute in which each part is cut next, NONE where there is none left."""
         chosen = np.empty(len(parts.tried), np.int64)
         ranks = self._ranks[parts.combination]
         choose_attributes(ranks, self._places, self._offsets, self._steps, parts.bounds, parts.tried, chosen)
         return chosen
 
-    def cut(self, parts: Parts, chosen: Longs, *, relaxed: bool) -> Parts:
+    def cut(self, parts: RowParts, chosen: Longs, *, relaxed: bool) -> RowParts:
         """Return the halves of each part."""
         ranks, lower = self._ranks[parts.combination], np.zeros(len(parts.part), np.int64)
         if relaxed:
