@@ -62,7 +62,7 @@ class Effort:
     hot: float
 
 
-class Worker(NamedTuple):
+class ThreadRoom(NamedTuple):
     """Whoever changes groups has room of its own, and a state for what is random."""
 
     chains: Chains
@@ -130,10 +130,10 @@ class Improver:
         self._workers = [self._worker(capacity, states[i : i + 1]) for i in range(PARTS)]
         self.refresh(space)
 
-    def _worker(self, capacity: int, state: Words) -> Worker:
+    def _worker(self, capacity: int, state: Words) -> ThreadRoom:
         """Return room to work in, given a state for what is random."""
         ends, words, rows = self.space.ends.shape[1], self.space.words.shape[1], len(self._rows)
-        return Worker(
+        return ThreadRoom(
             new_chains(rows, len(self.places.sizes), LINKS, MOVES + POOLED * capacity),
             new_pool(capacity, ends, words, len(self._asked.least), rows),
             MoveScratch(
@@ -210,7 +210,7 @@ class Improver:
             shares.append(Share(own, (begin + first) % rows, last - first))
         return shares
 
-    def _work(self, threads: Executor, shares: list[Share], work: Callable[[Share, Worker], Any]) -> None:
+    def _work(self, threads: Executor, shares: list[Share], work: Callable[[Share, ThreadRoom], Any]) -> None:
         """Let all work, each on what belongs to it, and put together which groups are spare."""
         list(threads.map(work, shares, self._workers))
         free = np.concatenate([share.places.spare[: share.places.free[0]] for share in shares])
@@ -245,7 +245,7 @@ class Improver:
                 break
             shares = self._divided(turn)
 
-            def work(share: Share, worker: Worker, each: int = each // len(shares)) -> None:
+            def work(share: Share, worker: ThreadRoom, each: int = each // len(shares)) -> None:
                 places, first, length = share
                 remake(self.space, self.people, places, self._asked, first, length, each, *worker)
 
@@ -259,7 +259,7 @@ class Improver:
             if watch.expired():
                 return
 
-            def work(share: Share, worker: Worker, begin: int = begin) -> None:
+            def work(share: Share, worker: ThreadRoom, begin: int = begin) -> None:
                 first, count = (share.first + begin) % len(self._rows), max(0, min(TIDIED, share.length - begin))
                 tidy(self.space, self.people, share.places, self._asked, first, count, *worker)
 
@@ -289,7 +289,7 @@ class Improver:
 
             def work(
                 share: Share,
-                worker: Worker,
+                worker: ThreadRoom,
                 space: Geometry = space,
                 asked: GroupNeeds = asked,
                 steps: int = each // len(shares),
