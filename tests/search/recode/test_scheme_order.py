@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from pathlib import Path
+from random import Random
 from time import process_time
 from typing import Any
 
@@ -22,9 +23,11 @@ from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.search.recode import auto, walks
+from ringfence.search.recode.kicks import _kicked_branch
 from ringfence.search.recode.lines import labels_of
+from ringfence.search.recode.partitions import CUT, RUNS, SETS, Branch, Rule
 from ringfence.search.recode.question import question
-from ringfence.search.recode.rungs import CONTAINED, RUNGS
+from ringfence.search.recode.rungs import CONTAINED, RUNGS, contained_spaces
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import fitted
 from ringfence.search.recode.walker import state_of
@@ -226,7 +229,7 @@ def test_steps_are_shared_by_what_walks_are_worth() -> None:
     own.settle([])
     assert own.best is not None
     arms = []
-    for behind in (0.0, 0.01, 0.04, 0.5):
+    for behind in (0.001, 0.01, 0.04, 0.5):
         other = walks.Walks(asked, Watch())
         other.settle([])
         other.best = replace(own.best, cost=own.best.cost * (1 + behind))
@@ -241,6 +244,12 @@ def test_steps_are_shared_by_what_walks_are_worth() -> None:
     assert 0 < gained[3] < 0.1 * gained[0]
     assert sum(arm.effort for arm in arms) <= own.effort + len(arms)
     assert abs(arms[0].effort - arms[1].effort) <= 1
+    arms[0]._walks.best = own.best  # it was found there
+    before, others = own.effort, sum(arm.effort for arm in arms)
+    for _ in range(100_000):
+        turn = own._whose_turn()
+        (own if turn is None else turn._walks)._walkers[0].steps += 1
+    assert 0 < own.effort - before < 0.5 * (sum(arm.effort for arm in arms) - others)
 
 
 def test_under_a_time_limit_seconds_are_shared_instead_of_steps() -> None:
@@ -252,6 +261,8 @@ def test_under_a_time_limit_seconds_are_shared_instead_of_steps() -> None:
     own, other = walks.Walks(asked, watch), walks.Walks(asked, watch)
     for each in (own, other):
         each.settle([])
+    assert own.best is not None
+    other.best = replace(own.best, cost=own.best.cost * 1.01)
     own.beside([walks.Simpler(other, lambda _: [])])
     turns = {id(own): 0, id(other): 0}
     for _ in range(300):
@@ -280,6 +291,43 @@ def test_two_places_are_mixed_attribute_by_attribute() -> None:
     assert (walker.keys == there.keys).all()
     assert np.allclose(walker.total, there.total)
     assert (walker.loss, walker.gone) == pytest.approx((there.loss, there.gone))
+
+
+def test_trees_of_twos_are_walked_over_as_cuts_are() -> None:
+    """Of two children, cuts, runs and sets allow the same: what says so is no rung, and every scheme takes the very
+    steps of cuts, kicks and all."""
+    rng = np.random.default_rng(5)
+    table = pa.table({f"c{c}": [f"v{v}" for v in rng.integers(0, 3 + c, 300)] for c in range(4)})
+    attributes = {name: {"role": "quasi", "hierarchy": {"fanout": 2}} for name in table.column_names}
+    spec = Spec(attributes=attributes, privacy={"k": 5}, method={"metric": "glm", "suppression": 0.02})
+    census, taken = count_table(table, spec), dict[Scheme, list[float]]()
+    step = walks.Walks._step
+    schemes: list[Scheme] = ["cut", "guided-ordered", "guided-set"]
+    for scheme in schemes:
+        assert not [*contained_spaces([Space(quasi, scheme) for quasi in census.quasi])]
+        steps = taken[scheme] = []
+
+        def noted(self: walks.Walks, way: Any, steps: list[float] = steps) -> None:
+            step(self, way)
+            steps.append(round(way.walker.loss, 6))
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(walks, "ThreadPoolExecutor", OneByOne)
+            patched.setattr(walks.Walks, "_step", noted)
+            patched.setattr(auto, "_proven", kicked_on)
+            cost_of(census, spec, [scheme] * len(census.names), Hasty(400))
+    assert taken["cut"] == taken["guided-ordered"] == taken["guided-set"]
+    assert len({*taken["cut"]}) > 3
+    rungs = contained_spaces([Space(quasi, "set") for quasi in census.quasi])
+    assert [spaces[0].scheme for spaces in rungs] == ["cut", "ordered"]
+
+
+@pytest.mark.parametrize("rule", [CUT, RUNS, SETS])
+def test_a_kick_of_two_changes_something(rule: Rule) -> None:
+    branch = Branch((0, 1), rule)
+    for seed in range(20):
+        assert _kicked_branch(branch, branch.apart, Random(seed)) == branch.together
+        assert _kicked_branch(branch, branch.together, Random(seed)) == branch.apart
 
 
 @given(case=scheme_cases(most=(6, 4)), data=st.data())

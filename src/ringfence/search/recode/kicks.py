@@ -4,7 +4,7 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import Any
 
-from ringfence.search.recode.partitions import CUT, RUNS, SETS, Blocks, Branch, renumbered
+from ringfence.search.recode.partitions import CUT, NEVER, RUNS, SETS, Blocks, Branch, renumbered
 from ringfence.search.recode.programs import completed
 from ringfence.search.recode.spaces import Levels, Space
 
@@ -26,7 +26,7 @@ def kicked(space: Space, state: Any, draw: Random) -> Any:
 
 
 def _kicked_branch(branch: Branch, blocks: Blocks, draw: Random) -> Blocks:
-    if branch.rule is CUT:
+    if branch.rule is CUT or (len(blocks) == 2 and branch.rule is not NEVER):
         return branch.apart if blocks == branch.together else branch.together
     if branch.rule is RUNS:
         return _cut_otherwise(blocks, draw)

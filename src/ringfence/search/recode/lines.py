@@ -18,7 +18,7 @@ from ringfence.search.recode.labelling import State
 from ringfence.search.recode.node_lines import CutLine, LevelLine
 from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.run_lines import RunLines
-from ringfence.search.recode.spaces import Levels, Space
+from ringfence.search.recode.spaces import FREE, Levels, Space
 
 
 class BlockLine(Protocol):
@@ -51,9 +51,17 @@ def line_for(space: Space, loss: BlockLoss, codes: Ints) -> "LevelLine | CutLine
     """Return the line of an attribute, or what makes its lines where there are many; `codes` are its column."""
     if isinstance(space.walk, Levels):
         return LevelLine(space.quasi, loss, codes, space.walk)
-    if space.scheme == "cut":
+    if space.scheme == "cut" or _are_cuts(space):
         return CutLine(space.quasi, loss, codes, space.walk)
     return RunLines(space, space.walk, loss, codes)
+
+
+def _are_cuts(space: Space) -> bool:
+    """Whether blocks are the nodes of the hierarchy: under each are two others, and what covers them is the same."""
+    assert isinstance(space.walk, Partitions), "levels are no partitions"
+    hierarchy = space.quasi.hierarchy
+    two_by_two = all(len(branch.children) == 2 for branch in space.walk.branches)
+    return two_by_two and space.scheme not in FREE and bool((hierarchy.ceilings == hierarchy.root).all())
 
 
 def labels_of(space: Space, walk: Partitions, state: State) -> Longs:

@@ -44,6 +44,9 @@ FAR, LEAST_KICK = 4, 1e-4
 """Under a time limit, a proof that is far off shares the time with answers: as long as it takes, times this power of
 the share that is open. A kick counts as so many seconds at least."""
 
+UNKNOWN, INSTEAD = 0.99, 4.0
+"""While more than this share is open, nothing is known, and most of the time goes to answers: so many times as much."""
+
 
 class Relaxation(Protocol):
     """What bounds nodes. `others` are decided step by step; `last` is searched through if all else fails.
@@ -199,7 +202,8 @@ class Proof:
                     self.answers.kick(each)
                     self._wait = min(self.relaxation.apart, 1 + self.answers.idle)
                 if self.watch.time_limit is not None:
-                    self._kick_for(looked * self._open() ** FAR, each)
+                    share = self._open()
+                    self._kick_for(looked * (INSTEAD if share > UNKNOWN else share**FAR), each)
         return True
 
     def _open(self) -> float:

@@ -23,6 +23,7 @@ from ringfence.declared import Scheme
 from ringfence.errors import SpecError
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Node
+from ringfence.search.recode.partitions import CUT, NEVER, Branch, Rule
 from ringfence.search.recode.spaces import FREE, Levels, Space
 from ringfence.search.recode.starts import Found, best_levels, fitted, leaf_labels
 from ringfence.search.recode.walks import Simpler, Walks
@@ -164,4 +165,9 @@ def _alike(space: Space, other: Space) -> bool:
     if isinstance(one, Levels) or isinstance(two, Levels):
         return space.scheme == other.scheme
     same = (space.scheme in FREE) == (other.scheme in FREE) or bool((space.quasi.rows > 0).all())
-    return same and one.branches == two.branches
+    return same and [*map(_allowed, one.branches)] == [*map(_allowed, two.branches)]
+
+
+def _allowed(branch: Branch) -> tuple[tuple[int, ...], Rule]:
+    """Return the children of a branch, and how they may be merged: of two, every rule but one allows the same."""
+    return branch.children, CUT if len(branch.children) == 2 and branch.rule is not NEVER else branch.rule

@@ -67,8 +67,9 @@ class Walker:
     """One walk: where it is, and how it goes on.
 
     `found` is the best place so far that keeps the limit, if it is better than the `bar`; `steps` are the attributes
-    that it has tried to improve. What makes lines of runs is shared with another walk over the same ground, if there is
-    one: with thousands of values it takes a while to make.
+    that it has tried to improve. Attributes are `sure` whose best partition is found in one try; of others, a line is
+    one of many. What makes lines of runs is shared with another walk over the same ground, if there is one: with
+    thousands of values it takes a while to make.
     """
 
     def __init__(self, ground: Ground, seed: int, go_on: Callable[[int], bool], other: "Walker | None" = None) -> None:
@@ -89,6 +90,7 @@ class Walker:
             moves_for(space, loss, ground.watched, own)
             for space, loss, own in zip(self.spaces, ground.losses, self._codes, strict=True)
         ]
+        self.sure = {a for a, maker in enumerate(self._makers) if not isinstance(maker, RunLines) or maker.fixed}
         self._every = np.arange(len(self._weights), dtype=np.int32)
         self._fixed: dict[int, BlockLine] = {}
         numbers = np.random.default_rng(2008)
@@ -278,9 +280,10 @@ class Walker:
         if self.watched.k == self.ground.watched.k:
             self.note()
 
-    def descend(self, order: Sequence[int], step: Callable[[int], bool]) -> bool:
-        """Improve attributes in turn until none gains; return whether one did."""
-        idle, turn, any_gained = 0, 0, False
+    def descend(self, order: Sequence[int], step: Callable[[int], bool], tried: int = 0) -> bool:
+        """Improve attributes in turn until none gains; return whether one did. So many of them, from the end, need not
+        be tried before another one gains."""
+        idle, turn, any_gained = tried, 0, False
         while idle < len(order) and self._go_on(1):
             gained = step(order[turn % len(order)])
             idle, turn, any_gained = (1 if gained else idle + 1), turn + 1, any_gained or gained
@@ -333,19 +336,22 @@ class Walker:
                 return True
         return False
 
-    def descend_at(self, price: float, order: Sequence[int]) -> bool:
+    def descend_at(self, price: float, order: Sequence[int], tried: int = 0) -> bool:
         """Improve attributes in turn at a price; return whether that is a gain."""
-        return self.descend(order, lambda a: self.improve(a, price) | self.move(a, price, np.inf))
+        return self.descend(order, lambda a: self.improve(a, price) | self.move(a, price, np.inf), tried)
 
-    def settle(self, price: float, order: Sequence[int]) -> None:
-        """Descend at a price, raise it until the limit holds, then use the room that is left."""
-        gained = self.descend_at(price, order)
+    def settle(self, price: float, order: Sequence[int], tried: int = 0) -> None:
+        """Descend at a price, raise it until the limit holds, then use the room that is left. So many attributes, from
+        the end, are sure, and were tried at that price since anything changed."""
+        gained = self.descend_at(price, order, tried)
         while self.gone > self.limit and price < HIGHEST and self._go_on(0):
             if not gained and not self._can_keep_more(order):
                 break
             price = max(2 * price, 0.05)
             gained = self.descend_at(price, order)
         self.price = price
+        if self.gone == self.limit == 0:  # what is cheaper and suppresses nothing is so at any price: it is taken
+            order = [a for a in order if a not in self.sure]
         self.use_room(order)
 
     def use_room(self, order: Sequence[int]) -> None:

@@ -68,6 +68,10 @@ KEEPS_UP, LEAST = 0.02, 0.05
 """Walks over simpler spaces that are worse by no more than this have their full share of the time; the share of those
 that are worse falls with the square of that, to the least. None is left: one kick may bring it to the fore."""
 
+HANDED = 0.25
+"""Walks over freer spaces have such a share of the time of one over simpler spaces, while what they have is from there:
+where steps are slow, they may find nothing better in any time, and the simpler ones would by themselves."""
+
 TIGHTER = 0.97
 """What t is multiplied by where an answer was refused."""
 
@@ -107,6 +111,11 @@ class Simpler:
     def effort(self) -> float:
         """What they have taken so far."""
         return self._walks.effort
+
+    def keeps_up(self, best: Answer | None) -> bool:
+        """Whether they are as good as the best of the others."""
+        own = self._walks.best
+        return own is not None and (best is None or not best.cost < own.cost * (1 - SAME))
 
     def share(self, best: Answer | None) -> float:
         """Return what they are worth beside the best of the others, which is worth 1: less, the worse they are, once
@@ -249,7 +258,8 @@ class Walks(Answers):
         return sum(walker.steps for walker in self._walkers)
 
     def beside(self, simpler: "list[Simpler]") -> None:
-        """Let walks over simpler spaces go on, too: at most half of the effort is theirs, by what each is worth."""
+        """Let walks over simpler spaces go on, too: at most half of the effort is theirs, by what each is worth; more
+        while the best is theirs."""
         self._simpler = simpler
 
     def kick(self, each: Callable[..., Iterable[Any]]) -> None:
@@ -304,7 +314,8 @@ class Walks(Answers):
             for number, (simpler, share) in enumerate(zip(self._simpler, shares, strict=True))
         ]
         taken, number = min(turns, default=(inf, 0))
-        return self._simpler[number] if taken < self.effort else None
+        handed = any(simpler.keeps_up(self.best) for simpler in self._simpler)
+        return self._simpler[number] if taken < self.effort / (HANDED if handed else 1.0) else None
 
     def _take_in(self, starts: Sequence[Sequence[Any]], each: Each) -> None:
         """Settle from some starts, and let one of the walks go on from there if that is better."""
@@ -358,7 +369,8 @@ class Walks(Answers):
             others = [a for a in attributes if a != first]
             draw.shuffle(others)
             walker.descend_at(price, others)
-            walker.settle(price, [first, *others])
+            others.sort(key=lambda a: a in walker.sure)
+            walker.settle(price, [first, *others], tried=len(walker.sure.intersection(others)))
         if walker.holds:
             way.price = min(4 * way.first, max(way.first / 4, 0.8 * way.price + 0.2 * walker.price))
         worse = WORSE if draw.random() < SELDOM else 0.0
