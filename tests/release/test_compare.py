@@ -246,6 +246,24 @@ def test_advice_says_where_labels_without_lists_tell_less_than_attributes_by_the
     assert any("publish the lists" in sentence for sentence in advice) == said
 
 
+def test_advice_names_the_attribute_that_costs_most() -> None:
+    rng = np.random.default_rng(3)
+    town = rng.choice([f"t{n}" for n in range(200)], 1_000, p=np.arange(200, 0, -1) / 20_100)
+    table = pa.table({"sex": rng.choice(["f", "m"], 1_000), "age": rng.integers(20, 24, 1_000), "town": town})
+    plain = {"role": "quasi", "hierarchy": "flat"}
+    asked = {"sex": plain, "age": {"role": "quasi", "order": "numeric"}, "town": plain}
+    labels = rf.Spec(attributes=asked, privacy={"k": 5}, method={"name": "local", "representation": "plain"})
+    found = rf.compare(table, labels, budget=60, methods=["local"])
+    use = found.best_plain.made.use  # type: ignore[union-attr]
+    assert use is not None
+    assert use.blamed is not None
+    assert use.blamed.name == "town"
+    with_it = [off for names, off in use.tables.items() if "town" in names]
+    assert use.blamed.with_it == pytest.approx(sum(with_it) / len(with_it))
+    said = [sentence for sentence in found.page().advice if "“town” costs most: in tables with it" in sentence]
+    assert any(sentence.startswith(f"In {found.best_plain.name}, ") for sentence in said)
+
+
 def test_a_column_that_is_not_there_is_named() -> None:
     attributes = {**ATTRIBUTES, "twon": ATTRIBUTES["town"]}
     with pytest.raises(DataError, match=r"no column 'twon'.*'town'"):

@@ -78,6 +78,20 @@ def test_what_is_published_as_it_is_answers_every_question() -> None:
     assert "Every answer is exact" not in coarse
 
 
+def test_the_attribute_that_costs_most_is_named() -> None:
+    alone = pa.table({"town": ["Oslo", "Voss"] * 60, "code": [f"c{n * n // 300}" for n in range(120)]})
+    flat = {"role": "quasi", "hierarchy": "flat"}
+    asked = rf.Spec(
+        attributes={"town": flat, "code": flat}, privacy={"k": 5}, method={"name": "local", "representation": "plain"}
+    )
+    release = rf.anonymize(alone, asked)
+    assert "<p>“code” costs most: in tables with it " in release.report().html
+    exact = rf.anonymize(
+        alone.drop_columns(["code"]), asked.model_copy(update={"attributes": {"town": asked.attributes["town"]}})
+    )
+    assert "costs most" not in exact.report().html
+
+
 def test_two_tables_are_read_together() -> None:
     release = rf.anonymize(people(), spec(privacy={"l": 2}, method={"name": "anatomy"}, purpose={"counts": [["ill"]]}))
     assert release.use is not None

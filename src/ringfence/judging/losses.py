@@ -155,7 +155,7 @@ def use_weight(quasi: "Quasi") -> float:
 
     The spread is 1 - Σ p², p the shares of its values: the chance that two rows differ. Its root is about how far a row
     is from the average one; an error counts in such units. That it is the root, and not the spread, was found by trying
-    on one table (`benchmarks/use.py` has others).
+    on one table (`benchmarks/papers/use.py` has others).
     """
     if quasi.numeric or quasi.occurring == 1:
         return quasi.weight

@@ -87,6 +87,14 @@ def _figures(made: MeasuredRelease) -> dict[str, Any]:
     }
 
 
+def _blamed(made: MeasuredRelease | None) -> str | None:
+    """Say which attribute most of the error of a release is about, if it is one."""
+    from ringfence.report.words import blame
+
+    found = None if made is None or made.use is None else made.use.blamed
+    return None if found is None else blame(found.name, found.with_it, found.without)
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Every candidate beside the others, by use, and the one that is advised.
@@ -196,7 +204,10 @@ class Comparison:
         """Return the page: the table, the picture of use against risk, and the advice."""
         from ringfence.report.comparison import ComparisonPage
 
-        rows = [{**row, "examples": () if each.made is None else each.made.examples} for row, each in self._pairs()]
+        rows = [
+            {**row, "examples": () if each.made is None else each.made.examples, "blamed": _blamed(each.made)}
+            for row, each in self._pairs()
+        ]
         naive = None if self.naive is None else {**self.naive.as_dict(), "off": self._off(self.naive)}
         return ComparisonPage(rows, self.best.name, self.best_plain.name, naive, self.spec, self.rows)
 

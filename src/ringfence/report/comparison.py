@@ -122,6 +122,8 @@ class ComparisonPage:
                 " Fewer quasi-identifiers, a smaller k or more rows make a release worth its while;"
                 " purpose.counts says which tables matter."
             )
+        if blamed := best.get("blamed"):
+            yield f"In {self.best}, {blamed}"
 
     def _price(self) -> Iterator[str]:
         best, plain = self._row(self.best), self._row(self.plain)
@@ -134,6 +136,8 @@ class ComparisonPage:
                 f" where that will not do, {self.plain} has ranges and labels of hierarchies only, and"
                 f" {self._off(plain)}{self._dear(plain)}."
             )
+            if blamed := plain.get("blamed"):
+                yield f"In {self.plain}, {blamed}"
         if best["proven"] is False:
             gap = best.get("gap")
             yield "It is not proven to be the best of its kind" + (

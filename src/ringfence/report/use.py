@@ -10,7 +10,7 @@ from ringfence.report.page import inline, template
 from ringfence.report.plots import query_errors
 from ringfence.report.style import shown
 from ringfence.report.subject import Section
-from ringfence.report.words import joined, percent
+from ringfence.report.words import blame, joined, percent
 from ringfence.spec import Spec
 from ringfence.values.hierarchy import MISSING
 from ringfence.yardsticks.measure import Measured, Yardsticks
@@ -33,6 +33,7 @@ def use_section(use: Measured, spec: Spec) -> Section:
         charts["query-errors"] = query_errors(answers.errors, title)
     html = template("use").render(
         lines=[*_lines(use, spec)],
+        blamed=None if (found := use.release.blamed) is None else blame(found.name, found.with_it, found.without),
         purpose=spec.purpose,
         models=use.release.models,
         queries=len(answers.queries),

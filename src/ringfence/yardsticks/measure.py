@@ -27,6 +27,19 @@ MOST_VALUES = 2_000
 
 Names = tuple[str, ...]
 
+STANDS_OUT, WORTH_TELLING = 3, 0.05
+"""An attribute is to blame if tables with it are off by so many times what others are, and by such a share of rows."""
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """An attribute that most of the error is about: the share of rows that are not in their cell, on average, in tables
+    `with_it` and in those `without`."""
+
+    name: str
+    with_it: float
+    without: float
+
 
 @dataclass(frozen=True)
 class Yardsticks:
@@ -58,6 +71,27 @@ class Yardsticks:
         if purpose.counts is not None:
             lost.append(self.counts)
         return _mean(lost or [self.queries, self.counts])
+
+    @property
+    def blamed(self) -> Blamed | None:
+        """The one attribute that most of the error is about, if there is one: who leaves it out has better counts.
+
+        >>> from numpy import zeros
+        >>> off = {("age",): 0.02, ("town",): 0.5, ("sex",): 0.0, ("age", "town"): 0.52, ("age", "sex"): 0.04}
+        >>> Yardsticks(0.2, (), off, 0.1, 0.2, 0.2, Answered(None, [], zeros(0))).blamed
+        Blamed(name='town', with_it=0.51, without=0.02)
+        """
+        found = []
+        for name in (names[0] for names in self.tables if len(names) == 1):
+            with_it, without = (
+                [off for names, off in self.tables.items() if (name in names) is so] for so in (True, False)
+            )
+            if without:
+                found.append(Blamed(name, _mean(with_it), _mean(without)))
+        worst = max(found, key=lambda each: each.with_it, default=None)
+        if worst is None or worst.with_it < max(WORTH_TELLING, STANDS_OUT * worst.without):
+            return None
+        return worst
 
     def as_dict(self) -> dict[str, float | None]:
         """Return the figures by name."""
