@@ -52,7 +52,8 @@ def specs(task: str) -> list[Spec]:
         method = {"name": "optimal", "scheme": task, "suppression": 0.02, "time_limit": SECONDS}
         promises: list[dict[str, Any]] = [{"k": 5}, {"k": 5, "l": 2}]
         asked = [(promise, {**method, "metric": metric}) for promise in promises for metric in ("dm", "glm")]
-        return [_changed(*each, quasi) for each in asked for quasi in ((), FEW)]
+        every = [_changed(*each, quasi) for each in asked for quasi in ((), FEW)]
+        return [*every, _changed({"k": 5}, {**method, "metric": "ntil"})]  # losses by nodes
     if "levels" in METHODS[task].options:
         levels = dict.fromkeys(samples.people_spec().of_role("quasi"), 1)
         return [_changed({"k": 1}, {"name": task, "levels": levels})]
