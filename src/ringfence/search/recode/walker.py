@@ -3,7 +3,7 @@
 With the recodings of all others given, the best one of an attribute is a shortest path over its blocks (`lines`), for
 any price. A price is what keeps a walk within the limit: without one, a row that loses much already is cheap to
 suppress, and walks end where far too many are. To *settle*, improve all at a price; while too many rows are suppressed,
-double it and go on; then, attribute by attribute, look for the price at which the limit just holds.
+raise it and go on; then, attribute by attribute, look for the price at which the limit just holds.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +26,10 @@ from ringfence.search.recode.spaces import Levels, Space
 
 HIGHEST = 1e7
 """A price at which nothing is suppressed that need not be."""
+
+RAISED, GENTLY = 2.0, 1.5
+"""What prices are multiplied by until the limit holds; less where nothing may be suppressed, which is furthest away:
+what is merged at too high a price stays merged."""
 
 HALVINGS = 14
 """How often the range of prices is halved in which the limit just holds."""
@@ -347,7 +351,7 @@ class Walker:
         while self.gone > self.limit and price < HIGHEST and self._go_on(0):
             if not gained and not self._can_keep_more(order):
                 break
-            price = max(2 * price, 0.05)
+            price = max((RAISED if self.limit > 0 else GENTLY) * price, 0.05)
             gained = self.descend_at(price, order)
         self.price = price
         if self.gone == self.limit == 0:  # what is cheaper and suppresses nothing is so at any price: it is taken
