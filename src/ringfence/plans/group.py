@@ -7,7 +7,7 @@ engine numbers them in random order, and the plan says which numbers are whose.
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -229,11 +229,14 @@ class GroupPlan(LabelledPlan):
             Draw(KEY, self._shares(), secret.hex()),
             LookUp(labels, {SHARE: GROUP}),
         ]
+        return CarryOut(steps, [*self.columns], texts=partial(self._texts, labels))
+
+    def _texts(self, labels: pa.Table) -> dict[str, pa.Array]:
+        """Return the texts that groups show in each column of text."""
         shown = labels.take(pc.unique(self.entries[GROUP]))
-        texts = {
+        return {
             name: pc.unique(shown[name]).drop_null() for name in self.columns if pa.types.is_string(shown[name].type)
         }
-        return CarryOut(steps, [*self.columns], texts=texts)
 
     def _shares(self) -> pa.Table:
         """Return which turns of the rows of a combination go to which group."""

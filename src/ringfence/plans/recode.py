@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -109,7 +110,9 @@ class GlobalPlan(Plan):
             entity = census.entity or ""
             steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
             changed.append(entity)
-        return CarryOut([*steps, Drop(pa.table(failing), self.masked)], changed, texts=self._texts(census, published))
+        return CarryOut(
+            [*steps, Drop(pa.table(failing), self.masked)], changed, texts=partial(self._texts, census, published)
+        )
 
     def _texts(self, census: Census, published: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
         """Return the texts that the rows of a census are left with in each quasi-identifier of text."""

@@ -5,6 +5,7 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ringfence.declared import BASKETS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ringfence.plans.base import Occasion
     from ringfence.plans.recode import GlobalPlan
     from ringfence.rows.engine import Engine
-    from ringfence.rows.steps import Relabel
+    from ringfence.rows.steps import CarryOut, Relabel
     from ringfence.search.decision import Decision
 
 MOST_VALUES = 2_000
@@ -253,8 +254,8 @@ def _made(
     """Carry a decision out, and then what is to be spelled alike."""
     done = decision.plan.carry_out(occasion)
     steps = [each for each in respelled if each.column in columns]
-    texts = {name: known for name, known in done.texts.items() if all(name != each.column for each in steps)}
-    done = replace(done, steps=[*done.steps, *steps], texts=texts)
+    if steps:
+        done = replace(done, steps=[*done.steps, *steps], texts=partial(_left_as_known, done, steps))
     return Made(
         rows=done.rows(engine, rows, columns),
         changed=[*done.changed, *done.added, *(each.column for each in steps)],
@@ -281,3 +282,8 @@ def _with_evidence(engine: "Engine", rows: "ibis.Table", spec: Spec, census: "Ce
         return take_census(engine.count(rows, [*counted, *few]), spec, ROWS)
     except DataError:  # what no model looks at may hold what it likes
         return census
+
+
+def _left_as_known(done: "CarryOut", respelled: "Sequence[Relabel]") -> dict[str, "pa.Array"]:
+    """Return the texts that are known of columns that are not spelled anew in the end."""
+    return {name: known for name, known in done.texts().items() if all(name != each.column for each in respelled)}

@@ -5,8 +5,8 @@ that may be missing and draws by chance. All else is plain Ibis, the same on eve
 each other have names that no data has.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from secrets import token_hex
 from typing import Protocol, runtime_checkable
 
@@ -82,13 +82,14 @@ def recoded(table: pa.Table, steps: Sequence[Step]) -> pa.Table | None:
 class CarryOut:
     """How a plan is carried out: its steps, the columns whose values these change, and those that they add.
 
-    `texts` are those that columns of text hold in the end, where that is known: each that a row is left with, no other.
+    `texts` tells those that columns of text hold in the end, where that is known: each that a row is left with, no
+    other. It is asked where rows go by an engine.
     """
 
     steps: Sequence[Step]
     changed: Sequence[str]
     added: Sequence[str] = ()
-    texts: Mapping[str, pa.Array] = field(default_factory=dict)
+    texts: Callable[[], Mapping[str, pa.Array]] = dict
 
     def rows(self, engine: Hands, rows: ibis.Table, columns: Sequence[str]) -> ibis.Table:
         """Return some columns of what becomes of the rows, and those that are added, in random order."""
@@ -99,7 +100,7 @@ class CarryOut:
         for step in self.steps:
             rows = step.carry_out(engine, rows)
         rows = rows.select(*names)
-        texts = {name: known for name, known in self.texts.items() if name in names and rows[name].type().is_string()}
+        texts = {name: known for name, known in self.texts().items() if name in names and rows[name].type().is_string()}
         return engine.shuffled(engine.holding(rows, texts) if texts else rows)
 
 
