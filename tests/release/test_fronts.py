@@ -1,6 +1,7 @@
 """The front as users get it: table, plans, knees, files, command."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -153,6 +154,8 @@ def test_a_front_that_ran_out_of_time_bounds_what_it_left_open() -> None:
     assert small.loss <= large.loss
     assert 0 < small.search.bound <= large.search.bound <= large.loss
     assert f"gap {large.search.gap:.1%}" in str(front)
+    unknown = replace(large, search=replace(large.search, bound=0.0))
+    assert replace(front, front=replace(front.front, points=(small, unknown))).marked[50] == "gap not known"
     assert "0 of 2 points proven" in front.found
     assert front.plan(6) == large.decision.plan
     with pytest.raises(Unsatisfiable, match="k = 51 is above the front"):

@@ -205,8 +205,9 @@ class SchemeFrontier(Saved):
 
     @property
     def marked(self) -> Mapping[int, str]:
-        """The points that are not proven."""
-        return {point.k: f"gap {point.search.gap:.1%}" for point in self.front.points if not point.search.optimal}
+        """The points that are not proven: with a gap, if anything is known of what none can go below."""
+        searches = [(point.k, point.search) for point in self.front.points if not point.search.optimal]
+        return {k: f"gap {search.gap:.1%}" if search.bound > 0 else "gap not known" for k, search in searches}
 
     @property
     def found(self) -> str:
