@@ -78,11 +78,12 @@ def test_the_books_are_kept(
     line = lined_up(case, k, least)
     if line is None:
         return
-    improver = improver_of(line, representation, seed)
-    before = improver.cost
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(improving, "LEAST_ROWS", 1 if parted else 10**9)
         patch.setattr(improving, "LARGE", large)
+        patch.setattr(improving, "LARGE_IN_TREES", large)
+        improver = improver_of(line, representation, seed)
+        before = improver.cost
         found, _ = improver.improve(Effort(60, 600, hot=0.5), Watch())
     check(case.census, line.groups(found), k, least)
     check_books(improver, space_of(case.census, representation))

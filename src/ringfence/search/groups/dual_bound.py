@@ -38,7 +38,7 @@ from ringfence.search.groups.sorted_tuples import sort_tuples
 from ringfence.search.groups.whole_losses import SLACK, UNIT, whole_losses
 from ringfence.search.progress import Watch
 
-MOST_ROWS = 5
+MOST_ROWS = 7
 """Groups of more rows have too many combinations: for these, the bound of groups of so many is taken."""
 STEPS, BALANCE = 300, 0.07
 """Steps of the linear program between two rounds, and how far prices go in one, as a share of their mean."""

@@ -32,9 +32,9 @@ PARTS, LEAST_ROWS, STRIDE = 2, 2_000, (5**0.5 - 1) / 2
 """So many change groups at the same time, fewer of fewer rows: each has a stretch of the line, and all move on by such
 a share of it between turns. It is a part of the search, not of the machine: the same seed gives the same groups."""
 
-LARGE, FULL = 12, 6
-"""Groups of more rows than `LARGE` are improved by annealing; from `FULL` rows on, it takes longer to make them anew by
-more than their size."""
+LARGE, LARGE_IN_TREES, FULL = 12, 7, 6
+"""Groups of more rows than that are improved by annealing, sooner where nodes of trees are published; from `FULL` rows
+on, it takes longer to make them anew by more than their size."""
 
 TURNS, LONGEST_TURN = 64, 2_000
 """Groups are changed in so many turns, and made anew in more where one would move more rows than that."""
@@ -109,6 +109,8 @@ class Improver:
         self._usual = max(asked.k, int(asked.least.max(initial=1)))
         if asked.census.people is not None:  # k people have more rows than k
             self._usual = max(self._usual, int(np.median(np.bincount(homes))))
+        trees = space.ends.shape[1] > len(space.limits)
+        self._large = LARGE_IN_TREES if trees else LARGE
         capacity = 2 * self._usual - 1
         average = line.loss(space, homes) / len(homes)
         self._asked = GroupNeeds(asked.k, asked.least, SIZE_WEIGHT * average / self._usual, priced=False)
@@ -225,7 +227,7 @@ class Improver:
         best = self.places.homes
         if len(self._rows):
             with ThreadPoolExecutor(PARTS) as threads:
-                if prices is None and self._usual <= LARGE:
+                if prices is None and self._usual <= self._large:
                     self._chain(threads, effort, watch)
                 else:
                     best = self._anneal(threads, effort, watch, prices)

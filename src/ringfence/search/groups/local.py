@@ -21,7 +21,7 @@ from ringfence.search.groups.orders import NEIGHBOURS, gray_order, improved_orde
 from ringfence.search.groups.prices import Prices
 from ringfence.search.progress import SearchResult, Watch
 
-EFFORTS = {"fast": None, "good": Effort(1.5, 3_000, hot=0.8), "best": Effort(40.0, 45_000, hot=1.2)}
+EFFORTS = {"fast": None, "good": Effort(1.0, 3_000, hot=0.8), "best": Effort(40.0, 45_000, hot=1.2)}
 
 MOST_CUTS, WORTH = 5, 1e-3
 """How often classes are cut anew at most, and which share of the loss has to be gained by one for another."""
