@@ -26,7 +26,7 @@ NAMES = [
         "job",
         "audit",
     ),
-    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first"),
+    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first", "compare"),
 ]
 PAPERS = [
     "papers.frontier",

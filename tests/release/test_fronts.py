@@ -218,6 +218,7 @@ def test_further_models_go_with_suppression_at_chosen_k(privacy: dict[str, float
         release = rf.anonymize(VARIED, rf.Spec(**parts, privacy={**privacy, "k": row["k"]}))
         assert (row["loss"], row["suppressed"]) == (release.metrics["glm"], release.metrics["suppressed"])
         assert row["proven"]
+    assert f"every release keeps the {next(iter(privacy))} that was asked for, too." in " ".join(front.plot().words)
 
 
 @pytest.mark.parametrize("name", ["local", "mondrian", "cluster", "ring"])

@@ -253,6 +253,8 @@ def about_front(rows: Sequence[Mapping[str, Any]], census: "Census", spec: Spec,
     notes = [f"The loss, {loss}: {METRICS[loss].meaning}"]
     if spec.data.entity is not None:
         notes.append(f"k counts people, by the column {spec.data.entity}, not rows.")
+    if further := [key for key in ("l", "p", "t") if getattr(spec.privacy, key) is not None]:
+        notes.append(f"Whatever k is, every release keeps the {' and the '.join(further)} that was asked for, too.")
     if least == spec.privacy.k and least > 2:
         notes.append(
             f"It starts at k = {least:,}, which privacy.k asks for. Leave that out to see what smaller k cost."
