@@ -422,7 +422,7 @@ class _BranchAndBound:
                 position = space.finest
                 while draw.random() < 0.8 and (children := space.children(position, up=True)):
                     position = draw.choice(children)
-                    if self.best is not None and self.watch.expired():  # a set of eighty values has thousands of children
+                    if self.best is not None and self.watch.expired():  # eighty values have thousands of children
                         return
                 node.append(position)
             classes = self.roller.roll(self.roller.finest, self._fields(tuple(node)), self.near)
