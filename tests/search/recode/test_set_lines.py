@@ -15,6 +15,7 @@ from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.search.recode import set_lines
 from ringfence.search.recode.lines import line_for
+from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.question import Question, question
 from ringfence.search.recode.run_lines import RunLines
 from ringfence.search.recode.spaces import Space
@@ -46,9 +47,9 @@ def test_the_best_partition_is_found_at_any_price_and_within_the_limit(
 ) -> None:
     states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
     a = data.draw(st.integers(0, len(states) - 1))
-    maker = line_for(asked.spaces[a], asked.ground.losses[a], np.ascontiguousarray(asked.census.codes[:, a], np.int32))
-    assert isinstance(maker, RunLines)
-    line = maker.every_set()
+    space, codes = asked.spaces[a], np.ascontiguousarray(asked.census.codes[:, a], np.int32)
+    assert isinstance(space.walk, Partitions)
+    line = RunLines(space, space.walk, asked.ground.losses[a], codes).every_set()
     assert line is not None
     walker = Walker(asked.ground, 1, lambda _: True)
     walker._makers[a] = line  # type: ignore[call-overload]
