@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringfence.kernels.recode.priced_sets import cheapest_sets, cheapest_sets_within, chosen_sets
@@ -15,6 +15,7 @@ from ringfence.methods import decide
 from ringfence.search.progress import Watch
 from ringfence.search.recode import set_lines
 from ringfence.search.recode.lines import line_for
+from ringfence.search.recode.node_lines import CutLine
 from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.question import Question, question
 from ringfence.search.recode.run_lines import RunLines
@@ -28,12 +29,13 @@ CELLS = ["glm", "ncp", "gcp", "ntil", "hdm"]
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> Question:
-    """Draw a table whose attributes are all sets, free or guided, by a loss of cells and a monotone promise."""
+def questions(draw: st.DrawFn, guided: tuple[str, ...] = ("set", "guided-set")) -> Question:
+    """Draw a table whose attributes have these schemes (sets, where there is no hierarchy), by a loss of cells and a
+    monotone promise."""
     case = draw(scheme_cases(sensitive=1, most=(6, 4, 2)))
     names = [name for name in case.spec.attributes if name.startswith("q")]
     free = [case.spec.attributes[name].hierarchy is None for name in names]
-    schemes: list[Any] = ["set" if bare else draw(st.sampled_from(["set", "guided-set"])) for bare in free]
+    schemes: list[Any] = ["set" if bare else draw(st.sampled_from(guided)) for bare in free]
     method = {"metric": draw(st.sampled_from(CELLS)), "suppression": draw(st.sampled_from([0.0, 0.3, 1.0]))}
     privacy = {"k": draw(st.integers(1, 4)), **draw(st.sampled_from([{}, {}, {"l": 2}, {"p": 2}]))}
     spec: Spec = with_parts(case.spec, method=method, privacy=privacy)
@@ -65,6 +67,25 @@ def test_the_best_partition_is_found_at_any_price_and_within_the_limit(
     assert base + line.solve_within(asked.terms.limit) == pytest.approx(least, abs=1e-9)
     if least < inf:
         assert now_judged(asked, states, a, line)[0] == pytest.approx(least, abs=1e-9)
+
+
+@settings(max_examples=settings().max_examples * 4)
+@given(data=st.data(), price=st.sampled_from([0.0, 0.1, 1.0, 50.0]))
+def test_guided_blocks_of_branches_of_two_are_cuts(data: st.DataObject, price: float) -> None:
+    """Of two members a branch has both or each alone, so that the best cut is the best partition."""
+    asked = data.draw(questions(("guided-set",)))
+    states = [data.draw(st.sampled_from(states_of(space))) for space in asked.spaces]
+    walker = Walker(asked.ground, 1, lambda _: True)
+    walker.go_to(states)
+    for a, space in enumerate(asked.spaces):
+        if not isinstance(walker._makers[a], CutLine):
+            continue
+        line, base = walker._filled(a)
+        every = [judged(asked, [*states[:a], state, *states[a + 1 :]]) for state in states_of(space)]
+        cost, gone = line.solve(price)
+        assert base + cost + price * gone == pytest.approx(min(loss + price * lost for loss, lost in every), abs=1e-9)
+        least = min((loss for loss, lost in every if lost <= asked.terms.limit), default=inf)
+        assert base + line.solve_within(asked.terms.limit) == pytest.approx(least, abs=1e-9)
 
 
 def now_judged(asked: Question, states: list[Any], a: int, line: set_lines.SetLine) -> tuple[float, int]:
