@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.census.covers import Representation
 from ringfence.kernels.groups.chains import improve, take_back
 from ringfence.kernels.groups.remaking import LOOKS, remake, tidy
@@ -26,7 +27,7 @@ from ringfence.search.groups.orders import neighbours
 from ringfence.search.progress import Watch
 from ringfence.spec import Spec
 from tests.search.groups.test_local import check, lined_up, shown_as, small
-from tests.tables import Case, cases, count
+from tests.tables import Case, cases, count, with_parts
 
 
 def row_loss(space: Geometry, tuples: Any) -> float:
@@ -233,3 +234,22 @@ def test_groups_do_not_depend_on_who_is_faster(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(side_by_side.group, in_turn.group)
     assert np.array_equal(side_by_side.tuples, in_turn.tuples)
     assert not np.array_equal(side_by_side.group, whole.group)  # they did divide the rows
+
+
+def test_it_makes_no_difference_how_often_the_time_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit can be kept only if pieces are short, and the same seed must give the same groups all the same."""
+    spec = with_parts(people_spec(), method={"name": "local", "seed": 4}, privacy={"k": 3})
+    expired, plans = Watch.expired, []
+    looks: list[int] = []
+
+    def looked(watch: Watch) -> bool:
+        looks[-1] += 1
+        return expired(watch)
+
+    monkeypatch.setattr(Watch, "expired", looked)
+    for seconds in (0.0, 1e9):
+        looks.append(0)
+        monkeypatch.setattr(improving, "PIECE", seconds)
+        plans.append(rf.anonymize(people(2_000), spec).plan)
+    assert looks[0] > 2 * looks[1]
+    assert plans[0] == plans[1]

@@ -3,7 +3,7 @@
 Both ways keep the same books (`kernels.groups.places`), and divide the rows among threads alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -39,8 +39,9 @@ on, it takes longer to make them anew by more than their size."""
 TURNS, LONGEST_TURN = 64, 2_000
 """Groups are changed in so many turns, and made anew in more where one would move more rows than that."""
 
-TIDIED = 5_000
-"""So many rows at once are looked at for chains."""
+TIDIED, PIECE = 5_000, 0.02
+"""Rows are looked at for chains in pieces, up to so many at once, of about so many seconds: the time is looked at in
+between. Where pieces begin makes no other difference."""
 
 COLD, HOT_WITH_PRICES = 0.08, 1.2
 """Annealing begins by now and then accepting changes that add the share `Effort.hot` of what rows lose on average, and
@@ -212,9 +213,9 @@ class Improver:
             shares.append(Share(own, (begin + first) % rows, last - first))
         return shares
 
-    def _work(self, threads: Executor, shares: list[Share], work: Callable[[Share, ThreadRoom], Any]) -> None:
+    def _work(self, threads: Executor, shares: list[Share], work: Callable[..., Any], *each: Sequence[int]) -> None:
         """Let all work, each on what belongs to it, and put together which groups are spare."""
-        list(threads.map(work, shares, self._workers))
+        list(threads.map(work, shares, self._workers, *each))
         free = np.concatenate([share.places.spare[: share.places.free[0]] for share in shares])
         self.places.spare[: len(free)], self.places.free[0] = free, len(free)
 
@@ -257,16 +258,21 @@ class Improver:
     def _tidy(self, threads: Executor, turn: int, total: int, watch: Watch) -> None:
         """Look for chains from all rows on."""
         shares = self._divided(turn)
-        for begin in range(0, max(share.length for share in shares), TIDIED):
+        begin, rows = 0, 1
+        while begin < max(share.length for share in shares):
             if watch.expired():
                 return
+            counts = [max(0, min(rows, share.length - begin)) for share in shares]
 
-            def work(share: Share, worker: ThreadRoom, begin: int = begin) -> None:
-                first, count = (share.first + begin) % len(self._rows), max(0, min(TIDIED, share.length - begin))
+            def work(share: Share, worker: ThreadRoom, count: int, begin: int = begin) -> None:
+                first = (share.first + begin) % len(self._rows)
                 tidy(self.space, self.people, share.places, self._asked, first, count, *worker)
 
-            self._work(threads, shares, work)
-            self._tell(watch, sum(max(0, min(TIDIED, share.length - begin)) for share in shares), total, self.cost)
+            began = watch.seconds
+            self._work(threads, shares, work, counts)
+            self._tell(watch, sum(counts), total, self.cost)
+            begin += rows
+            rows = max(1, min(TIDIED, 2 * rows, int(rows * PIECE / max(watch.seconds - began, 1e-9))))
 
     def _anneal(self, threads: Executor, effort: Effort, watch: Watch, prices: Prices | None) -> Ints:
         """Try changes while the heat falls; return the group of each row in the best groups seen.
