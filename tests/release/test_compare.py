@@ -101,7 +101,7 @@ def test_a_listener_is_told_of_every_candidate_when_it_is_finished(found: Compar
     told = [event for event in EVENTS if event.stage == "compare"]
     assert [event.done for event in told] == [*range(1, len(found.tried) + 1)]
     assert {event.total for event in told} == {len(found.tried)}
-    assert [event.candidate["name"] for event in told if event.candidate] == [each.name for each in found.tried]
+    assert {event.candidate["name"] for event in told if event.candidate} == {each.name for each in found.tried}
 
 
 def test_files_say_the_same_and_the_advised_specification_runs(tmp_path: Path) -> None:

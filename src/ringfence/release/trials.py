@@ -3,12 +3,14 @@
 Heavy libraries are imported inside the functions, so that importing `ringfence` is quick.
 """
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from statistics import fmean
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ringfence.errors import RingfenceError
@@ -21,11 +23,13 @@ from ringfence.spec import Spec
 if TYPE_CHECKING:
     from ringfence.search.decision import Decision
 
-AHEAD = 3
+SEARCHES = min(2, os.cpu_count() or 1)
+"""How many searches go on at once, beside what is carried out: more would only take the time from each other."""
+AHEAD = SEARCHES + 3
 """How many candidates are under way at most: searches go on while what was found before is carried out."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
-LAST_SHARE = 0.1
+LAST_SHARE = 0.15
 """The share of the time that is left to write down what was found, and for what takes longer than it should."""
 
 Search: TypeAlias = "Callable[[Spec], Decision | None]"
@@ -46,6 +50,9 @@ class Workbench(Protocol):
     def prepare(self, candidate: Candidate) -> Search:
         """Count what a candidate is searched for on; return the search, to be run whenever there is time for it."""
 
+    def get_ready(self) -> None:
+        """Make what all releases are measured by."""
+
     def finish(self, candidate: Candidate, hurried: Spec, decision: "Decision | None") -> MeasuredRelease:
         """Carry a decision out, audit what came out, and measure it."""
 
@@ -53,28 +60,43 @@ class Workbench(Protocol):
 def try_all(candidates: Sequence[Candidate], bench: Workbench, *, budget: float, begun: float) -> list[Tried]:
     """Try candidates one after the other, each search within its share of the time that is left.
 
-    The next ones are searched for in a thread while what was found before is carried out, audited and measured here,
-    where the rows are. Each gets its share when its search begins: what others left is for all that follow. One that
-    there is no time left for says so. The first is always tried. Compiling is no part of the time.
+    The next ones are searched for in threads while what was found before is carried out, audited and measured here,
+    where the rows are: whatever is found first. Each gets its share when its search begins: what others left is for all
+    that follow, and what these take beside their search is kept for them. One that there is no time left for says so.
+    The first is always tried. Compiling is no part of the time. They are returned in the order of `candidates`.
     A listener that returns True when it hears of a candidate ends the time.
     """
     from ringfence.compiling import timed
 
     tried: list[Tried] = []
-    with timed() as compiled, ThreadPoolExecutor(1, "search") as ahead:
+    with timed() as compiled, ThreadPoolExecutor(SEARCHES, "search") as ahead:
         trials = _Trials(bench, budget, begun, compiled, ahead)
-        trials.waiting.update({each.name: each.worth for each in candidates if each.refusal() is None})
-        under_way: deque[_Begun] = deque()
-        for place in range(len(candidates)):
-            for following in candidates[place + len(under_way) : place + AHEAD]:
-                under_way.append(trials.begin(following))
-            found = trials.conclude(under_way.popleft())
+        trials.waiting.update({each.name: each for each in candidates if each.refusal() is None})
+        coming, under_way = deque(candidates), list[_Begun]()
+        if coming:
+            under_way.append(trials.begin(coming.popleft()))
+            trials.get_ready()  # while the first is searched for
+        while coming or under_way:
+            while coming and len(under_way) < AHEAD:
+                under_way.append(trials.begin(coming.popleft()))
+            found = trials.conclude(_first_found(under_way))
             tried.append(found)
             words = found.reason or _in_short(found)
             event = Event("compare", 0, f"{found.name}: {words}", len(tried), len(candidates), "candidates")
             if bench.diary.told(event, found.row()) is True:
                 trials.budget = 0.0  # enough has been seen: the others are not begun any more
-    return tried
+    places = {each.name: place for place, each in enumerate(candidates)}
+    return sorted(tried, key=lambda each: places[each.name])
+
+
+def _first_found(under_way: "list[_Begun]") -> "_Begun":
+    """Take the next candidate out of those under way that is not searched for any more; wait for one if need be."""
+    searching = [each.searching for each in under_way if each.searching is not None]
+    if len(searching) == len(under_way):
+        wait(searching, return_when=FIRST_COMPLETED)
+    found = next(each for each in under_way if each.searching is None or each.searching.done())
+    under_way.remove(found)
+    return found
 
 
 class _TimeUp(RingfenceError):
@@ -90,81 +112,118 @@ class _Trials:
     started: float
     compiled: Any
     ahead: ThreadPoolExecutor
-    waiting: dict[str, int] = field(default_factory=dict)
-    """How many shares of the time those are to have whose search has yet to begin."""
-    under_way: int = 0
-    took: list[float] = field(default_factory=list)
-    """How long candidates took beside their search."""
+    waiting: dict[str, Candidate] = field(default_factory=dict)
+    """Those whose search has yet to begin."""
+    searching: dict[str, float] = field(default_factory=dict)
+    """When those searches are to end that go on."""
+    found: dict[str, Candidate] = field(default_factory=dict)
+    """Those whose search has begun, and that have not been carried out."""
+    took: dict[str, list[float]] = field(default_factory=dict)
+    """How long the candidates of a method took beside their search."""
     over: dict[str, float] = field(default_factory=dict)
-    """By how much searches of a method, or those of all others, have gone on beyond their share."""
+    """By how much the last search of a method has gone on beyond its share."""
+    getting_ready: float = 0.0
+    """How long it took to make what releases are measured by."""
+    begun: bool = False
+    """Whether any search was begun."""
+    turn: Lock = field(default_factory=Lock)
+    """Searches take their shares one after the other."""
 
     def _now(self) -> float:
         return time.monotonic() - float(self.compiled.seconds)
+
+    def get_ready(self) -> None:
+        """Make what all releases are measured by."""
+        since = self._now()
+        self.bench.get_ready()
+        self.getting_ready = self._now() - since
 
     def begin(self, candidate: Candidate) -> "_Begun":
         """Begin to search for a candidate, if it can be made and there is time for it."""
         if (refusal := candidate.refusal()) is not None:
             return _Begun(candidate, refusal)
-        is_first = not self.took and not self.under_way
+        is_first = not self.begun
         try:
             if not is_first:
-                self._need_time(candidate, self.under_way)
+                self._need_time(candidate)
             search = self.bench.prepare(candidate)
         except (RingfenceError, MemoryError) as error:
-            self.waiting.pop(candidate.name, None)
+            del self.waiting[candidate.name]
             return _Begun(candidate, _why(error), late=isinstance(error, _TimeUp))
-        self.under_way += 1
+        self.begun = True
         return _Begun(candidate, None, searching=self.ahead.submit(self._searched, candidate, search, is_first))
 
     def _left(self) -> float:
         return (1 - LAST_SHARE) * self.budget - (self._now() - self.started)
 
-    def _beside(self) -> float:
-        """Return how long a candidate takes beside its search; the first also loads what all need."""
-        took = [*self.took]
-        return fmean(took[1:] or took or [0.0])
+    def _beside(self, candidate: Candidate) -> float:
+        """Return how long a candidate takes beside its search, as far as is known: as long as others of its method, or
+        as all others; before any is known, about as long as it took to get ready."""
+        took = self.took.get(candidate.spec.method.name) or [each for some in [*self.took.values()] for each in some]
+        return fmean(took or [self.getting_ready])
 
-    def _need_time(self, candidate: Candidate, before: int) -> None:
-        """Refuse to begin what cannot be expected to end in time, after so many others that are under way."""
-        over = self.over.get(candidate.spec.method.name, max(self.over.values(), default=0.0))
-        if self._left() < over + self._beside() * (1 + before) + LEAST_SECONDS:
+    def _beyond(self, candidate: Candidate) -> float:
+        """Return by how much a search goes on beyond its share: as the last of its method did, or the others did."""
+        over = self.over.get(candidate.spec.method.name)
+        return fmean([*self.over.values()] or [0.0]) if over is None else over
+
+    def _need_time(self, candidate: Candidate) -> None:
+        """Refuse to begin what cannot be expected to end in time, after what was found before."""
+        before = sum(map(self._beside, [*self.found.values()]))
+        if self._left() < self._beyond(candidate) + before + self._beside(candidate) + LEAST_SECONDS:
             more = f"; give it more than {self.budget:g} seconds" if self.budget else ", as you wanted"
             raise _TimeUp(f"the time was up{more}")
 
+    def _share(self, candidate: Candidate) -> float:
+        """Return how long a candidate may be searched for: its share of what all threads can search in the time that is
+        left, without what those that wait, too, take beside their searches; and not longer than it can be carried out
+        after."""
+        left, now, waiting = self._left(), self._now(), [*self.waiting.values()]
+        pending = [*waiting, *self.found.values()]
+        taken = sum(map(self._beside, pending)) + sum(map(self._beyond, waiting))
+        taken += sum(max(0.0, until - now) for until in [*self.searching.values()])
+        share = (SEARCHES * left - taken) * candidate.worth / sum(each.worth for each in waiting)
+        last = left - self._beyond(candidate) - self._beside(candidate)
+        return max(min(share, last), LEAST_SECONDS)
+
     def _searched(self, candidate: Candidate, search: Search, is_first: bool) -> "_SearchDone":
         """Search in the share of the time that is left for it."""
-        if not is_first:
-            self._need_time(candidate, 0)  # others may have taken longer than it seemed
-        over = self.over.get(candidate.spec.method.name, 0.0)
-        shares = max(sum([*self.waiting.values()]), candidate.worth)
-        share = (self._left() - self._beside()) * candidate.worth / shares - over
-        self.waiting.pop(candidate.name, None)
-        share = max(share, LEAST_SECONDS)
-        hurried, begun = candidate.within(share, self.bench.rows), self._now()
-        decision = search(hurried)
+        name, method = candidate.name, candidate.spec.method.name
+        with self.turn:
+            try:
+                if not is_first:
+                    self._need_time(candidate)  # others may have taken longer than it seemed
+                share, begun = self._share(candidate), self._now()
+            finally:
+                del self.waiting[name]
+            self.found[name], self.searching[name] = candidate, begun + share
+        hurried = candidate.within(share, self.bench.rows)
+        try:
+            decision = search(hurried)
+        finally:
+            del self.searching[name]
         seconds = self._now() - begun
-        method = candidate.spec.method.name
-        self.over[method] = max(self.over.get(method, 0.0), seconds - share)
+        self.over[method] = max(0.0, seconds - share)
         return _SearchDone(hurried, decision, seconds)
 
     def conclude(self, begun: "_Begun") -> Tried:
         """Return what came of a candidate: carry out what was found for it, audit and measure it."""
+        candidate, searched = begun.candidate, 0.0
         if begun.searching is None:
-            return Tried(begun.candidate, None, begun.reason, 0.0, begun.late)
-        searched, since = 0.0, self._now()
+            return Tried(candidate, None, begun.reason, 0.0, begun.late)
+        since = self._now()
         try:
             found = begun.searching.result()
-            searched, since = found.seconds, self._now()
-            made = self.bench.finish(begun.candidate, found.hurried, found.decision)
+            searched = found.seconds
+            made = self.bench.finish(candidate, found.hurried, found.decision)
         except (RingfenceError, MemoryError) as error:
             late = isinstance(error, _TimeUp)
-            seconds = 0.0 if late else searched + self._now() - since
-            return Tried(begun.candidate, None, _why(error), seconds, late)
+            return Tried(candidate, None, _why(error), 0.0 if late else searched + self._now() - since, late)
         finally:
-            self.under_way -= 1
+            self.found.pop(candidate.name, None)
         seconds = self._now() - since
-        self.took.append(seconds)
-        return Tried(begun.candidate, made, None, searched + seconds)
+        self.took.setdefault(candidate.spec.method.name, []).append(seconds)
+        return Tried(candidate, made, None, searched + seconds)
 
 
 @dataclass(frozen=True, eq=False)

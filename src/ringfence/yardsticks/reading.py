@@ -181,10 +181,16 @@ class Truth(ReadRows):
     others: tuple[str, ...]
     domains: Mapping[str, OriginalValues]
 
+    @cached_property
+    def _marginals(self) -> dict[str, Floats]:
+        return {}
+
     def marginal(self, name: str) -> Floats:
         """Return the share of rows that have each value of an attribute."""
-        counts = np.bincount(self.codes[name], self.rows, minlength=len(self.domains[name]))
-        return counts / self.total
+        if name not in self._marginals:
+            counts = np.bincount(self.codes[name], self.rows, minlength=len(self.domains[name]))
+            self._marginals[name] = counts / self.total
+        return self._marginals[name]
 
 
 def read_truth(counted: pa.Table, quasi: Sequence[str], others: Sequence[str], spec: Spec) -> Truth:

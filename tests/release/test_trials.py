@@ -1,0 +1,80 @@
+"""Trials: candidates share the time that is left, and none waits for another that takes longer."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import ringfence as rf
+from ringfence.api import trying
+from ringfence.methods.candidates import Candidate, candidates
+from ringfence.release import trials
+from ringfence.release.trials import LAST_SHARE, LEAST_SECONDS, Search
+from ringfence.samples import people, people_spec
+
+
+def some_trials(**known: Any) -> tuple[trials._Trials, list[Candidate]]:
+    """Trials of all candidates, with a minute, of which nothing is over."""
+    every = [each for each in candidates(people_spec()) if each.refusal() is None]
+    with ThreadPoolExecutor(1) as ahead:
+        bench: Any = SimpleNamespace(rows=1)
+        found = trials._Trials(bench, 60.0, time.monotonic(), SimpleNamespace(seconds=0.0), ahead, **known)
+    found.waiting.update({each.name: each for each in every})
+    return found, every
+
+
+def test_a_search_that_takes_long_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    another_made, in_time = Event(), []
+
+    class Slow(trying.Bench):
+        def prepare(self, candidate: Candidate) -> Search:
+            search = super().prepare(candidate)
+            if candidate.name != "mondrian-sets":
+                return search
+
+            def slowly(spec: rf.Spec) -> Any:
+                in_time.append(another_made.wait(20))
+                return search(spec)
+
+            return slowly
+
+    def listen(event: rf.Event) -> None:
+        if event.stage == "compare":
+            another_made.set()
+
+    monkeypatch.setattr(trying, "Bench", Slow)
+    monkeypatch.setattr(trials, "SEARCHES", 2)
+    asked = candidates(people_spec(), ["mondrian-sets"])[0].spec
+    found = rf.compare(people(300), asked, methods=["mondrian-sets", "hilbert-sets"], listener=listen)
+    assert in_time == [True]
+    assert [each.name for each in found.tried] == ["mondrian-sets", "hilbert-sets"]
+    assert all(each.made is not None for each in found.tried)
+
+
+def test_shares_leave_the_time_that_others_take_beside_their_searches() -> None:
+    took, over = {"ring": [4.0], "local": [1.0]}, {"ring": 2.0, "local": 0.0}
+    found, every = some_trials(took=took, over=over)
+    shares = {each.name: found._share(each) for each in every}
+    beside, beyond = (sum(map(of, every)) for of in (found._beside, found._beyond))
+    left = 60 * (1 - LAST_SHARE)
+    assert sum(shares.values()) + beside + beyond == pytest.approx(trials.SEARCHES * left, abs=0.5)
+    assert shares["local-use-sets"] == pytest.approx(6 * shares["ring-sets"], abs=0.1)
+    assert found._beside(every[0]) == 2.5  # what is not known is as with the others
+    found.searching["another"] = found._now() + 30
+    assert sum(map(found._share, every)) == pytest.approx(sum(shares.values()) - 30, abs=0.5)
+
+
+def test_what_would_not_end_in_time_is_not_begun() -> None:
+    found, (first, *others) = some_trials(took={"local": [1.0]}, over={"local": 50.5})
+    local, ring = (next(each for each in others if each.spec.method.name == name) for name in ("local", "ring"))
+    with pytest.raises(trials._TimeUp):
+        found._need_time(local)
+    found.over["ring"] = 0.0
+    found._need_time(ring)
+    found.found.update({str(place): first for place in range(51)})  # each has yet to be carried out
+    with pytest.raises(trials._TimeUp):
+        found._need_time(ring)
+    assert found._share(local) == LEAST_SECONDS
