@@ -1,15 +1,15 @@
 """The engine of DuckDB: files and tables in memory, counted and rewritten on one machine."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import ibis
+import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
-import numpy as np
 import pyarrow as pa
 from ibis.backends.duckdb import Backend
 
@@ -17,7 +17,9 @@ from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, 
 from ringfence.rows.casts import cast_rows
 from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles, literal, paths, quoted
-from ringfence.rows.duckdb_memory import gibibytes, setting, usual_limit, usual_memory
+from ringfence.rows.duckdb_in_memory import InMemory
+from ringfence.rows.duckdb_memory import setting, usual_limit, usual_memory
+from ringfence.rows.duckdb_repeats import Collapsed, Repeats
 from ringfence.rows.duckdb_sql import (
     as_text,
     draw,
@@ -29,25 +31,16 @@ from ringfence.rows.duckdb_sql import (
     variable,
 )
 from ringfence.rows.duckdb_words import first_sentence, saying
-from ringfence.rows.engine import Engine, as_released
+from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
-from ringfence.rows.in_memory import (
-    beside,
-    coded,
-    compares_alike,
-    counted,
-    plain,
-    shuffled,
-    stays_as_it_is,
-    surplus,
-    tallied,
-)
+from ringfence.rows.in_memory import compares_alike, plain
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
+from ringfence.rows.repeated import Repeated, lines_repeat
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
-from ringfence.rows.sources import PLACE, ROWS, WHICH, as_arrow
+from ringfence.rows.sources import PLACE, ROWS, as_arrow
 from ringfence.rows.staging import spilling
-from ringfence.rows.steps import Step, recoded, with_columns
+from ringfence.rows.steps import with_columns
 from ringfence.spec.data import Data
 
 NAME = "table "
@@ -56,11 +49,7 @@ BATCH = 100_000
 """How many rows are handed out at a time."""
 
 
-CELL, SHARE_IN_MEMORY = 8, 1 / 4
-"""How many bytes a cell takes in memory, about, and which share of the engine's memory may be taken by rows there."""
-
-
-class DuckDB(Engine):
+class DuckDB(InMemory):
     """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
 
     What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
@@ -78,7 +67,9 @@ class DuckDB(Engine):
         self._held: dict[str, pa.Table] = {}
         self._made: list[tuple[int, str, str]] = []
         """What was made in the engine: after how many names, of which kind, and called what."""
-        self._parsed: set[str] = set()
+        self._parsed: dict[str, Sequence[Path]] = {}
+        """Which views are of text files, and of which."""
+        self._repeats = Repeats()
         if self._limit is not None:
             try:
                 self._duckdb  # noqa: B018  a limit that is none is said now
@@ -109,7 +100,7 @@ class DuckDB(Engine):
         connection.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
         connection.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
         with saying("data.memory_limit", SpecError):
-            connection.execute(f"SET memory_limit = {literal(self._limit or usual_limit())}")
+            connection.execute(f"SET memory_limit = {literal(self._limit or usual_limit(connection))}")
         for name, table in self._held.items():
             connection.register(name, table)
         return connection
@@ -117,7 +108,7 @@ class DuckDB(Engine):
     @property
     def memory(self) -> str:
         """How much memory the engine may use before it goes on on the disk."""
-        return usual_memory() if self._limit is None else setting(self._duckdb, "memory_limit")
+        return setting(self._duckdb, "memory_limit") if "_duckdb" in self.__dict__ else usual_memory()
 
     def __exit__(self, *_: object) -> None:
         connection = getattr(self._ibis, "con", None)
@@ -168,7 +159,7 @@ class DuckDB(Engine):
         The engine's own generator has 32 bits of seed: whoever knows the rows as they came could try them all, and read
         from the order of a release which row is whose.
         """
-        return md5_number(self.told(secret) + number.cast("string"))
+        return md5_number(self.told(secret) + number.cast(dt.string))
 
     def told(self, text: str) -> ibis.Value:
         """Return a text as a variable: statements then have the same words in every run."""
@@ -183,7 +174,7 @@ class DuckDB(Engine):
         30 million, with a chance of one in 40,000, and then of two rows it shows which came first. Rows need not be
         numbered for it, so that they are held once, by the sort, which goes to the disk where memory ends.
         """
-        return rows.order_by(drawn_for(ibis.literal(0, "int8")))
+        return rows.order_by(drawn_for(ibis.literal(0, dt.int8)))
 
     def same(self, left: ibis.Value, right: ibis.Value, nullable: bool) -> ibis.Value:
         """Return whether two cells are the same; where cells may be missing, missing ones are."""
@@ -208,7 +199,7 @@ class DuckDB(Engine):
                 rows = self._view(query)
             is_text = place.form is TEXT  # which has been told what is missing
             if is_text:
-                self._parsed.add(rows.get_name())
+                self._parsed[rows.get_name()] = self._files.files_of[query]
             return rows if as_it_stands or is_text else canonical_rows(rows, data.missing_values)
         assert place.form.reads is not None, "a format that nobody reads"
         read_as = data.model_copy(update={"missing_values": []}) if as_it_stands else data
@@ -217,107 +208,28 @@ class DuckDB(Engine):
 
     def at_hand(self, rows: ibis.Table) -> ibis.Table:
         """Return rows of text files as Parquet in the scratch folder: text is parsed once, and what is read then has
-        the values of a column numbered, so that counting and joining take a fifth of the time."""
-        if not any(table.name in self._parsed for table in rows.op().find(ops.DatabaseTable)):
+        the values of a column numbered, so that counting and joining take a fifth of the time. Of rows that repeat,
+        the different ones are held in memory."""
+        found = [self._parsed[table.name] for table in rows.op().find(ops.DatabaseTable) if table.name in self._parsed]
+        if not found:
             return rows
+        if self._limit is None and all(map(compares_alike, plain_schema(rows).types)) and lines_repeat(found[0]):
+            return self._collapsed(rows)
         path = self._scratch / f"{self._name()}.parquet"
         with self.blaming(f"cannot write {str(path)!r}"):
             self._duckdb.execute(f"COPY ({self._ibis.compile(rows)}) TO {literal(str(path))} (FORMAT parquet)")
         self._cleanup.callback(path.unlink, missing_ok=True)
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
-    def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
-        """Read rows, and count them by `columns`: a table in memory where it lies, which takes a fifth of the time."""
-        held = self._plain(rows, columns, compares_alike)
-        return super().combinations(rows, columns) if held is None else counted(held, columns)
-
-    def tallies(self, tables: Sequence[tuple[ibis.Table, Sequence[str]]], digested: Sequence[str]) -> list[pa.Table]:
-        """Return the `tally` of each table: of tables in memory where they lie, if all of them do."""
-        held = [self._plain(rows, [*dict.fromkeys([*columns, *digested])], compares_alike) for rows, columns in tables]
-        there = [table for table in held if table is not None]
-        if len(there) < len(tables):
-            return super().tallies(tables, digested)
-        found = tallied(there, [columns for _, columns in tables], digested)
-        for (rows, columns), each in zip(tables, found, strict=True):
-            self._remember(rows, each.select([*columns, ROWS]))
-        return found
-
-    def surplus(
-        self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
-    ) -> int:
-        """Return how many rows have cells more often than another table: of tables in memory where they lie."""
-        here, there = self._plain(ours, our_columns, compares_alike), self._plain(theirs, their_columns, compares_alike)
-        if here is None or there is None:
-            return super().surplus(ours, our_columns, theirs, their_columns)
-        return surplus(here, there)
-
-    def beside(
-        self, rows: ibis.Table, columns: Sequence[str], known: ibis.Table, names: Mapping[str, str]
-    ) -> ibis.Table:
-        """Return some columns of marked rows beside those of the rows of their marks: in memory, if both lie there."""
-        shown, firsts = self.in_memory(rows, [WHICH, *columns]), self.in_memory(known, [WHICH, *names])
-        if shown is not None and firsts is not None:
-            joined = beside(shown, firsts.rename_columns([WHICH, *names.values()]))
-            if joined is not None:
-                return self._register(joined)
-        return super().beside(rows, columns, known, names)
-
-    def counts(self, rows: ibis.Table, lots: Sequence[Sequence[str]]) -> list[pa.Table]:
-        """Count rows by several lots of columns: of a table in memory, each by itself."""
-        held = [self._plain(rows, lot, compares_alike) for lot in lots]
-        there = [(table, lot) for table, lot in zip(held, lots, strict=True) if table is not None]
-        return super().counts(rows, lots) if len(there) < len(lots) else [counted(*each) for each in there]
-
-    def marked(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows with a mark each: of a table in memory, its place there."""
-        held = self.in_memory(rows, rows.columns)
-        if held is None:
-            return super().marked(rows)
-        return self._register(held.append_column(WHICH, pa.array(np.arange(held.num_rows))))
-
-    def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
-        """Return some columns of rows if these are just those of a table in memory."""
-        return self._plain(rows, columns, stays_as_it_is)
-
-    def at_once(self, rows: ibis.Table, steps: Sequence[Step], columns: Sequence[str]) -> ibis.Table | None:
-        """Carry steps out on rows that lie in memory, if these are steps and types that Arrow is for."""
-        held = self.in_memory(rows, rows.columns)
-        done = None if held is None else recoded(held, steps)
-        return None if done is None else self._register(shuffled(done.select(list(columns))))
-
-    def size(self, rows: ibis.Table) -> int:
-        """Return how many rows there are."""
-        held = self.in_memory(rows, ())
-        return super().size(rows) if held is None else held.num_rows
-
-    def loaded(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows in memory, their texts coded, if they take no more than a part of what the engine may have."""
-        cells = super().size(rows) * len(rows.columns)
-        if self._limit is not None or cells * CELL > SHARE_IN_MEMORY * gibibytes(self.memory) * 2**30:
-            return self.keep(rows)
-        return self._register(coded(self.fetch(rows)))
-
-    def variety(self, rows: ibis.Table, columns: Sequence[str]) -> dict[str, int]:
-        """Return how many different values some columns have."""
-        held = self._plain(rows, columns, compares_alike)
-        if held is None:
-            return super().variety(rows, columns)
-        return {name: len(held[name].drop_null().unique()) for name in columns}
-
-    def _plain(
-        self, rows: ibis.Table, columns: Sequence[str], allowed: Callable[[pa.DataType], bool]
-    ) -> pa.Table | None:
-        """Return these columns of a table in memory, if they are just that, of types that are allowed, and memory is
-        not to be spared."""
-        node = rows.op()
-        while isinstance(node, ops.DropColumns) or (
-            isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns)
-        ):
-            node = node.parent
-        held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
-        if held is None or not all(allowed(held.schema.field(name).type) for name in columns):
-            return None
-        return held.select(list(columns))
+    def _collapsed(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows as a view of the different ones, which are counted."""
+        counted = self.combinations(rows, rows.columns)
+        held = self.hold(counted)
+        names, each = ", ".join(map(quoted, rows.columns)), f"unnest(range({quoted(ROWS)}))"
+        spread = self._view(f"SELECT {names} FROM (SELECT *, {each} FROM {quoted(held.get_name())})")
+        self._remember(spread, counted)
+        self._repeats.views[spread.get_name()] = Collapsed(Repeated.of(counted), held, rows)
+        return spread
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
@@ -346,6 +258,7 @@ class DuckDB(Engine):
                 if number > before:
                     self._duckdb.execute(f"DROP {kind} {name}")
             self._made = [each for each in self._made if each[0] <= before]
+            self._repeats.forget(lambda name: _number(name) > before)
             for name in [name for name in self._held if _number(name) > before]:
                 del self._held[name]
                 if "_duckdb" in self.__dict__:
@@ -372,6 +285,8 @@ class DuckDB(Engine):
 
     def write(self, rows: ibis.Table, path: Path, data: Data) -> None:
         """Carry an expression out into a file: Parquet, the lines of a basket file, or CSV as `as_released` says."""
+        if self._write_lines(rows, path, data):
+            return
         if path.suffix == ".parquet":
             with self.blaming(f"cannot write {str(path)!r}"):
                 self._enumerations.write_parquet(statement(rows.op()), path)
@@ -386,6 +301,21 @@ class DuckDB(Engine):
         with self.blaming(f"cannot write {str(path)!r}"):
             query = self._enumerations.as_text(statement(rows.op()))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
+
+    def _write_lines(self, rows: ibis.Table, path: Path, data: Data) -> bool:
+        """Write rows that repeat as the lines of the different ones, if they are such, and each has one line."""
+        order = self._repeats.order(rows)
+        if order is None or path.suffix != ".csv":
+            return False
+        with self.aside():
+            each = self._scratch / f"{self._name()}.csv"
+            self.write(self.hold(order.distinct), each, data)
+            lines = order.lines(each.read_bytes())
+            each.unlink()
+        if lines is not None:
+            with path.open("wb") as file:
+                file.writelines(lines)
+        return lines is not None
 
     def write_folder(self, rows: ibis.Table, folder: Path, data: Data, partition_by: Sequence[str]) -> None:  # noqa: ARG002
         """Carry an expression out into Parquet files of a new folder; the values of some columns become folders."""
@@ -447,10 +377,6 @@ _SCHEMAS: dict[tuple[tuple[str, pa.DataType], ...], ibis.Schema] = {}
 def _plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema with text in the place of enumerations."""
     return pa.schema([f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema])
-
-
-def _is_field(value: ops.Value, name: str) -> bool:
-    return isinstance(value, ops.Field) and value.name == name
 
 
 def _kinds(table: pa.Table) -> str:

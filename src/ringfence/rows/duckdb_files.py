@@ -27,7 +27,7 @@ class DuckDBFiles:
     """Files as DuckDB reads them, for one connection. What must be copied to be read goes into `scratch`.
 
     `texts` are the text files that were opened, by the path that DuckDB knows them by: what they are called in
-    messages, and how their fields are told apart.
+    messages, and how their fields are told apart. `files_of` are those of each query for text.
     """
 
     def __init__(self, connection: Any, scratch: Path, cleanup: contextlib.ExitStack) -> None:
@@ -35,6 +35,7 @@ class DuckDBFiles:
         self._whole: set[Path] = set()
         self._attached: dict[Path, str] = {}
         self.texts: dict[str, tuple[str, Data]] = {}
+        self.files_of: dict[str, list[Path]] = {}
 
     def query(self, place: Place, data: Data, as_it_stands: bool) -> str | None:
         """Return a query for the rows at a place; None for formats that DuckDB does not read by itself."""
@@ -71,7 +72,9 @@ class DuckDBFiles:
             "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": _columns(dict.fromkeys(columns[0], "VARCHAR")),
         }
-        return f"SELECT * FROM read_csv({paths(files)}, {_options(options)})"
+        query = f"SELECT * FROM read_csv({paths(files)}, {_options(options)})"
+        self.files_of[query] = files
+        return query
 
     def _parquet(self, place: Place, data: Data, as_it_stands: bool) -> str:  # noqa: ARG002
         """Times are as clocks in the zone show them that the file names."""

@@ -18,18 +18,16 @@ def setting(connection: Any, name: str) -> str:
     return str(connection.execute(f"SELECT current_setting({literal(name)})").fetchall()[0][0])
 
 
-@cache
-def usual_limit() -> str:
-    """Return how much memory a connection gets, where nothing is asked for: a share of what DuckDB would take."""
-    with duckdb.connect() as connection:
-        return f"{SHARE_OF_MEMORY * gibibytes(setting(connection, 'memory_limit')):.3f}GiB"
+def usual_limit(connection: Any) -> str:
+    """Return how much memory a new connection gets, where nothing is asked for: a share of what DuckDB would take."""
+    return f"{SHARE_OF_MEMORY * gibibytes(setting(connection, 'memory_limit')):.3f}GiB"
 
 
 @cache
 def usual_memory() -> str:
     """Return the same in the words of DuckDB."""
     with duckdb.connect() as connection:
-        connection.execute(f"SET memory_limit = {literal(usual_limit())}")
+        connection.execute(f"SET memory_limit = {literal(usual_limit(connection))}")
         return setting(connection, "memory_limit")
 
 

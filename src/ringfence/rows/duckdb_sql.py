@@ -18,12 +18,12 @@ def statement(node: ops.Node) -> str:
     return str(ibis.duckdb.compile(node.to_expr()))
 
 
-@ibis.udf.scalar.builtin(signature=(("string",), "decimal(38, 0)"))
+@ibis.udf.scalar.builtin(signature=((dt.string,), dt.Decimal(38, 0)))
 def md5_number(text):  # type: ignore[no-untyped-def]  # what Ibis wants
     """The hash of a text as a number, by DuckDB."""
 
 
-@ibis.udf.scalar.builtin(name="getvariable", signature=(("string",), "string"))
+@ibis.udf.scalar.builtin(name="getvariable", signature=((dt.string,), dt.string))
 def variable(called):  # type: ignore[no-untyped-def]  # what Ibis wants
     """A variable of DuckDB."""
 
@@ -33,7 +33,7 @@ def draw(cells: pa.Array) -> pa.Array:
     return pa.array(drawn(len(cells)))
 
 
-@ibis.udf.scalar.builtin(name="ringfence_drawn", signature=(("int8",), "uint64"))
+@ibis.udf.scalar.builtin(name="ringfence_drawn", signature=((dt.int8,), dt.uint64))
 def drawn_for(cell):  # type: ignore[no-untyped-def]  # what Ibis wants
     """A number for each row, drawn by `draw`."""
 
@@ -58,7 +58,7 @@ def as_text(column: ibis.Value) -> ibis.Value:
     if isinstance(kind, dt.Decimal) and kind.precision == kind.scale and (kind.precision or 38) < 38:
         column = column.cast(dt.Decimal(kind.precision + 1, kind.scale))
     if not kind.is_floating():
-        return column.cast("string")
-    whole = column.try_cast("int64")  # rounds, and is missing for what is too large
+        return column.cast(dt.string)
+    whole = column.try_cast(dt.int64)  # rounds, and is missing for what is too large
     same = (column.abs() < 2**53) & (whole.cast("float64") == column.cast("float64"))
-    return ibis.ifelse(same, whole.cast("string"), column.cast("string"))
+    return ibis.ifelse(same, whole.cast(dt.string), column.cast(dt.string))

@@ -21,6 +21,7 @@ from secrets import token_hex
 from typing import Any, ClassVar, Self
 
 import ibis
+import ibis.expr.datatypes as dt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -185,6 +186,10 @@ class Engine(ABC):
         """Return rows that are to be read several times, in a form in which that is quick."""
         return rows
 
+    def each_once(self, rows: ibis.Table) -> ibis.Table | None:  # noqa: ARG002
+        """Return the different rows, with how often each is there in the column `ROWS`, if they are held so."""
+        return None
+
     def loaded(self, rows: ibis.Table) -> ibis.Table:
         """Return rows that much will be asked of, and that are recoded again and again, where that is quickest."""
         return self.keep(rows)
@@ -194,12 +199,16 @@ class Engine(ABC):
 
         What was counted is remembered: the same rows are not read again for some of the same columns.
         """
+        known = self._known(rows, columns)
+        if known is None:
+            known = self.combinations(rows, columns)
+            self._remember(rows, known)
+        return known
+
+    def _known(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
+        """Return the count of some columns, if it or one of more columns was taken."""
         known = next((counted for counted in self._counted(rows) if {*columns} <= {*counted.column_names}), None)
-        if known is not None and (summed := _summed(known, columns)) is not None:
-            return summed
-        counted = self.combinations(rows, columns)
-        self._remember(rows, counted)
-        return counted
+        return None if known is None else _summed(known, columns)
 
     def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Read rows, and count them by `columns`."""
@@ -233,13 +242,17 @@ class Engine(ABC):
         return found
 
     def estimate(self, rows: ibis.Table, columns: Sequence[str]) -> int:
-        """Return about how many distinct combinations of `columns` there are, within some percent.
+        """Return about how many distinct combinations of `columns` there are, within some percent; exactly, where they
+        were counted.
 
         Digests deal the combinations into m = `CELLS` parts, and give each a random number between 0 and 1. With n
         combinations, the least number of a part is m/n on average, so that m^2 over the sum of them estimates n, with a
         relative error of 1/sqrt(m). As long as one part in twenty is empty, there are few combinations, and the empty
         ones tell better how many (linear counting, Whang et al. 1990).
         """
+        known = self._known(rows, columns)
+        if known is not None:
+            return int(known.num_rows)
         digest = self.digest([self.told(token_hex(8)), *(self.as_text(rows[name]) for name in columns)])
         parts = rows.select((digest & (CELLS - 1)).name(KEY), ((digest >> 16) & 0xFFFFFFFF).name(PLACE))
         least = self.fetch(parts.group_by(KEY).aggregate(parts[PLACE].min().name(PLACE)))[PLACE]
@@ -288,13 +301,19 @@ class Engine(ABC):
         Digests have 64 bits under a key; their halves are added up apart, so that no sum overflows. Cells are compared
         as text files have them.
         """
-        high = low = rows.count() * 0
+        once = self.each_once(rows)
+        each = rows if once is None else once
+        times = 1 if once is None else once[ROWS]
+        count = rows.count() if once is None else once[ROWS].sum()
+        high = low = count * 0
         if digested:
-            whole = self.digest(self._texts(rows, digested, self.told(key)))
+            whole = self.digest(self._texts(each, digested, self.told(key)))
             halves = ((whole >> 32) & 0xFFFFFFFF, whole & 0xFFFFFFFF)  # numbers may have a sign
-            high, low = (part.cast("int64").sum() for part in halves)
-        grouped = rows.group_by(list(columns)) if columns else rows
-        tallied = self.fetch(grouped.aggregate([rows.count().name(ROWS), high.name(HIGH), low.name(LOW)]))
+            high, low = ((part.cast(dt.int64) * times).sum() for part in halves)
+        grouped = each.group_by(list(columns)) if columns else each
+        tallied = self.fetch(grouped.aggregate([count.name(ROWS), high.name(HIGH), low.name(LOW)]))
+        # Engines add whole numbers up to decimals.
+        tallied = tallied.set_column(len(columns), ROWS, tallied[ROWS].cast(pa.int64()))
         self._remember(rows, tallied.select([*columns, ROWS]))
         return tallied
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import prod
 
 import ibis
+import ibis.expr.datatypes as dt
 import numpy as np
 import pyarrow as pa
 
@@ -64,9 +65,9 @@ class Pack:
     name: str
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
-        packed: ibis.Value = ibis.literal(0, "int64")
+        packed: ibis.Value = ibis.literal(0, dt.int64)
         for column, size in self.sizes.items():
-            packed = packed * ibis.literal(size, "int64") + rows[column]
+            packed = packed * ibis.literal(size, dt.int64) + rows[column]
         return with_columns(rows, {self.name: packed}).drop(*self.sizes)
 
     def recode(self, table: pa.Table) -> pa.Table:

@@ -5,7 +5,7 @@ a value of an attribute that is published as it is, too. A third of them are abo
 about a hundredth to a tenth, a third about a thousandth to a hundredth.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,6 +24,7 @@ SIZES = ((0.1, 1.0), (0.01, 0.1), (0.001, 0.01))
 """Shares of the rows that a third of the questions each are about: from the first on, below the second."""
 MOST_TRIES = 40
 """How many questions are drawn for each that is asked, at most: a small table has no small answers."""
+BATCH = 500
 SANITY = 0.001
 """Errors are relative to the true answer, or to this share of all rows where that is more."""
 SEED = 2028
@@ -42,25 +43,13 @@ class CountQuery:
 
 def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[CountQuery]:
     """Draw queries about an original, as many of each size; fewer where there are none of that size."""
-    # Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them.
-    rng = np.random.Generator(np.random.PCG64(seed))
-    upto = np.cumsum(truth.rows)
-    counter, total = Counter(truth, truth.quasi), truth.total
+    counter, total = TrueCounts(truth), truth.total
     room = [count // len(SIZES) + (place < count % len(SIZES)) for place in range(len(SIZES))]
     room = [left if possible else 0 for left, possible in zip(room, _possible(truth), strict=True)]
     made: list[CountQuery] = []
-    for number in range(MOST_TRIES * count):
+    for wanted in _drawn(truth, MOST_TRIES * count, seed):
         if not any(room):
             break
-        row = int(np.searchsorted(upto, rng.random() * upto[-1], side="right"))
-        names = [truth.quasi[place] for place in rng.random(len(truth.quasi)).argsort()[: 1 + number % MOST_PREDICATES]]
-        wanted = {
-            name: _around(truth.domains[name], int(truth.codes[name][row]), rng.random(3 + MOST_LISTED))
-            for name in names
-        }
-        if truth.others and number % BESIDE_EVERY == BESIDE_EVERY - 1:
-            name = truth.others[int(rng.random() * len(truth.others))]
-            wanted[name] = _around(truth.domains[name], int(truth.codes[name][row]), rng.random(3 + MOST_LISTED))
         actual = counter.count(wanted)
         share = actual / total
         fits = [place for place, (low, high) in enumerate(SIZES) if low <= share and (share < high or high == 1)]
@@ -68,6 +57,38 @@ def make_queries(truth: Truth, count: int = QUERIES, seed: int = SEED) -> list[C
             room[fits[0]] -= 1
             made.append(CountQuery(wanted, actual, fits[0]))
     return made
+
+
+def _drawn(truth: Truth, tries: int, seed: int) -> Iterator[dict[str, Bools]]:
+    """Draw what is asked for, each time around another row.
+
+    Uniform numbers are what NumPy is least likely to change: everything is drawn by means of them, a batch at a time.
+    """
+    rng = np.random.Generator(np.random.PCG64(seed))
+    upto = np.cumsum(truth.rows)
+    quasi, others = truth.quasi, truth.others
+    each = 3 + MOST_LISTED
+    for begin in range(0, tries, BATCH):
+        numbers = range(begin, min(begin + BATCH, tries))
+        beside = [bool(others) and number % BESIDE_EVERY == BESIDE_EVERY - 1 for number in numbers]
+        asked = [min(1 + number % MOST_PREDICATES, len(quasi)) for number in numbers]
+        needed = [1 + len(quasi) + each * some + (1 + each) * more for some, more in zip(asked, beside, strict=True)]
+        starts = np.cumsum([0, *needed])
+        uniforms = rng.random(int(starts[-1]))
+        rows = np.searchsorted(upto, uniforms[starts[:-1]] * upto[-1], side="right").tolist()
+        places = uniforms[starts[:-1, None] + 1 + np.arange(len(quasi))].argsort(axis=1).tolist()
+        for row, some, more, order, start in zip(rows, asked, beside, places, starts.tolist(), strict=False):
+            at = start + 1 + len(quasi)
+            names = [quasi[place] for place in order[:some]]
+            wanted = {}
+            for name in names:
+                wanted[name] = _around(truth.domains[name], int(truth.codes[name][row]), uniforms[at : at + each])
+                at += each
+            if more:
+                name = others[int(uniforms[at] * len(others))]
+                around = uniforms[at + 1 : at + 1 + each]
+                wanted[name] = _around(truth.domains[name], int(truth.codes[name][row]), around)
+            yield wanted
 
 
 def _possible(truth: Truth) -> list[bool]:
@@ -83,8 +104,8 @@ def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
     wanted[value] = True
     line = domain.line
     if len(line):
-        if not np.isnan(domain.places[value]):
-            place, size = int(np.flatnonzero(line == value)[0]), 1 + int(uniforms[0] * len(line) / 2)
+        if domain.rank[value] >= 0:
+            place, size = int(domain.rank[value]), 1 + int(uniforms[0] * len(line) / 2)
             start = max(0, place - int(uniforms[1] * size))
             wanted[line[start : start + size]] = True
     elif domain.inner[value] and uniforms[2] < 0.5:
@@ -93,6 +114,33 @@ def _around(domain: OriginalValues, value: int, uniforms: Floats) -> Bools:
         more = int(uniforms[0] * min(MOST_LISTED, len(domain) // 2))
         wanted[(uniforms[3 : 3 + more] * len(domain)).astype(np.intp)] = True
     return wanted
+
+
+class TrueCounts:
+    """Counts what is asked for in an original: in a table by the attributes of a query, where that is small."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth, self._counter = truth, Counter(truth, truth.quasi)
+        self._tables: dict[tuple[str, ...], Floats | None] = {}
+
+    def count(self, wanted: Mapping[str, Bools]) -> float:
+        """Return how many rows there are."""
+        names = tuple(sorted(wanted))
+        if names not in self._tables:
+            self._tables[names] = self._table(names)
+        table = self._tables[names]
+        if table is None:
+            return self._counter.count(wanted)
+        return float(table[np.ix_(*(wanted[name] for name in names))].sum())
+
+    def _table(self, names: tuple[str, ...]) -> Floats | None:
+        truth = self._truth
+        sizes = [len(truth.domains[name]) for name in names]
+        if prod(sizes) > min(MOST_CELLS, len(truth.rows)):
+            return None
+        key = np.ravel_multi_index([truth.codes[name] for name in names], sizes)
+        counts: Floats = np.bincount(key, truth.rows, minlength=prod(sizes)).astype(np.float64)
+        return counts.reshape(sizes)
 
 
 class Counter:

@@ -45,6 +45,13 @@ class OriginalValues:
         placed = np.flatnonzero(~np.isnan(self.places))
         return placed[np.argsort(self.places[placed], kind="stable")]
 
+    @cached_property
+    def rank(self) -> Longs:
+        """Which place each value has among those that lie on a line; -1 for those that do not."""
+        ranks = np.full(len(self.values), -1)
+        ranks[self.line] = np.arange(len(self.line))
+        return ranks
+
 
 @dataclass(frozen=True, eq=False)
 class Likely:

@@ -1,0 +1,173 @@
+"""What DuckDB need not be told: tables that lie in memory are counted, compared and rewritten where they lie.
+
+Rows that repeat (`repeated`) are dealt with there, too. Where memory is to be spared, everything goes by statements.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+
+import ibis
+import ibis.expr.operations as ops
+import numpy as np
+import pyarrow as pa
+
+from ringfence.rows.duckdb_memory import gibibytes
+from ringfence.rows.duckdb_repeats import Repeats
+from ringfence.rows.engine import Engine
+from ringfence.rows.in_memory import (
+    beside,
+    coded,
+    compares_alike,
+    counted,
+    shuffled,
+    stays_as_it_is,
+    surplus,
+    tallied,
+)
+from ringfence.rows.repeated import Repeated
+from ringfence.rows.sources import ROWS, WHICH
+from ringfence.rows.steps import Step, recoded
+
+CELL, SHARE_IN_MEMORY = 8, 1 / 4
+"""How many bytes a cell takes in memory, about, and which share of the engine's memory may be taken by rows there."""
+
+
+class InMemory(Engine):
+    """An engine that holds tables of Arrow by name, and does itself what can be done to them.
+
+    `_limit` is how much memory was asked for, if any: then memory is to be spared.
+    """
+
+    _limit: str | None
+    _held: dict[str, pa.Table]
+    _repeats: Repeats
+
+    @property
+    @abstractmethod
+    def memory(self) -> str:
+        """How much memory the engine may use before it goes on on the disk."""
+
+    @abstractmethod
+    def _register(self, table: pa.Table) -> ibis.Table:
+        """Hold a table under a name of its own."""
+
+    def each_once(self, rows: ibis.Table) -> ibis.Table | None:
+        """Return the different rows of those that repeat."""
+        view = self._repeats.view(rows)
+        return None if view is None else view.counted
+
+    def first(self, rows: ibis.Table, those: ibis.Value) -> int | None:
+        """Return which is the first of `those` rows, as they came."""
+        came = self._repeats.as_they_came
+        return super().first(came(rows.op()).to_expr(), came(those.op()).to_expr())
+
+    def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Read rows, and count them by `columns`: a table in memory where it lies, which takes a fifth of the time."""
+        held = self._plain(rows, columns, compares_alike)
+        return super().combinations(rows, columns) if held is None else counted(held, columns)
+
+    def tallies(self, tables: Sequence[tuple[ibis.Table, Sequence[str]]], digested: Sequence[str]) -> list[pa.Table]:
+        """Return the `tally` of each table: of tables in memory where they lie, if all of them do."""
+        held = [self._plain(rows, [*dict.fromkeys([*columns, *digested])], compares_alike) for rows, columns in tables]
+        there = [table for table in held if table is not None]
+        if len(there) < len(tables):
+            return super().tallies(tables, digested)
+        found = tallied(there, [columns for _, columns in tables], digested)
+        for (rows, columns), each in zip(tables, found, strict=True):
+            self._remember(rows, each.select([*columns, ROWS]))
+        return found
+
+    def surplus(
+        self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
+    ) -> int:
+        """Return how many rows have cells more often than another table: of tables in memory where they lie."""
+        here, there = self._plain(ours, our_columns, compares_alike), self._plain(theirs, their_columns, compares_alike)
+        if here is None or there is None:
+            return super().surplus(ours, our_columns, theirs, their_columns)
+        return surplus(here, there)
+
+    def beside(
+        self, rows: ibis.Table, columns: Sequence[str], known: ibis.Table, names: Mapping[str, str]
+    ) -> ibis.Table:
+        """Return some columns of marked rows beside those of the rows of their marks: in memory, if both lie there."""
+        shown, firsts = self.in_memory(rows, [WHICH, *columns]), self.in_memory(known, [WHICH, *names])
+        if shown is not None and firsts is not None:
+            joined = beside(shown, firsts.rename_columns([WHICH, *names.values()]))
+            if joined is not None:
+                return self._register(joined)
+        return super().beside(rows, columns, known, names)
+
+    def counts(self, rows: ibis.Table, lots: Sequence[Sequence[str]]) -> list[pa.Table]:
+        """Count rows by several lots of columns: of a table in memory, each by itself."""
+        held = [self._plain(rows, lot, compares_alike) for lot in lots]
+        there = [(table, lot) for table, lot in zip(held, lots, strict=True) if table is not None]
+        return super().counts(rows, lots) if len(there) < len(lots) else [counted(*each) for each in there]
+
+    def marked(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows with a mark each: of a table in memory, its place there."""
+        held = self.in_memory(rows, rows.columns)
+        if held is None:
+            return super().marked(rows)
+        return self._register(held.append_column(WHICH, pa.array(np.arange(held.num_rows))))
+
+    def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
+        """Return some columns of rows if these are just those of a table in memory."""
+        return self._plain(rows, columns, stays_as_it_is)
+
+    def at_once(self, rows: ibis.Table, steps: Sequence[Step], columns: Sequence[str]) -> ibis.Table | None:
+        """Carry steps out on rows that lie in memory, if these are steps and types that Arrow is for."""
+        view = self._repeats.view(rows)
+        if view is not None and self._has_room(view.rows.total * len(columns)):
+            few = view.rows.recoded(steps, columns)
+            return None if few is None else self._in_drawn_order(few)
+        held = self.in_memory(rows, rows.columns)
+        done = None if held is None else recoded(held, steps)
+        return None if done is None else self._register(shuffled(done.select(list(columns))))
+
+    def _in_drawn_order(self, few: Repeated) -> ibis.Table:
+        order = few.shuffled()
+        rows = self._register(order.table)
+        self._repeats.orders[rows.get_name()] = order
+        return rows
+
+    def _has_room(self, cells: int) -> bool:
+        """Whether so many cells may be in memory: a part of what the engine may have, if that is not to be spared."""
+        return self._limit is None and cells * CELL <= SHARE_IN_MEMORY * gibibytes(self.memory) * 2**30
+
+    def size(self, rows: ibis.Table) -> int:
+        """Return how many rows there are."""
+        held = self.in_memory(rows, ())
+        return super().size(rows) if held is None else held.num_rows
+
+    def loaded(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows in memory, their texts coded, if they take no more than a part of what the engine may have."""
+        if not self._has_room(super().size(rows) * len(rows.columns)):
+            return self.keep(rows)
+        view = self._repeats.view(rows)
+        return self._register(coded(self.fetch(rows)) if view is None else view.rows.spread())
+
+    def variety(self, rows: ibis.Table, columns: Sequence[str]) -> dict[str, int]:
+        """Return how many different values some columns have."""
+        held = self._plain(rows, columns, compares_alike)
+        if held is None:
+            return super().variety(rows, columns)
+        return {name: len(held[name].drop_null().unique()) for name in columns}
+
+    def _plain(
+        self, rows: ibis.Table, columns: Sequence[str], allowed: Callable[[pa.DataType], bool]
+    ) -> pa.Table | None:
+        """Return these columns of a table in memory, if they are just that, of types that are allowed, and memory is
+        not to be spared."""
+        node = rows.op()
+        while isinstance(node, ops.DropColumns) or (
+            isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns)
+        ):
+            node = node.parent
+        held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
+        if held is None or not all(allowed(held.schema.field(name).type) for name in columns):
+            return None
+        return held.select(list(columns))
+
+
+def _is_field(value: ops.Value, name: str) -> bool:
+    return isinstance(value, ops.Field) and value.name == name
