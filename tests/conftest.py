@@ -16,6 +16,7 @@ gc.disable()  # until all tests are collected: a third of that time went into lo
 def pytest_collection_finish() -> None:
     """Collect garbage again, but leave what every test needs alone."""
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)  # statements are made of many small parts, of which hardly any is garbage
     gc.enable()
 
 

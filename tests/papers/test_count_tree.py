@@ -23,11 +23,12 @@ def test_nodes_are_the_sets_that_some_row_holds(case: Case, k: int, m: int, apri
     except rf.errors.Unsatisfiable:
         return
     sets = set()
+    above = {node: {*ancestors(tree, node)} for node in range(len(tree.parent))}
     for start, stop in pairwise(baskets.starts.tolist()):
         items = baskets.items[start:stop].tolist()
-        nodes = {node for item in items for node in ancestors(tree, int(cut[item]) if apriori else item)} - {tree.root}
+        nodes = {node for item in items for node in above[int(cut[item]) if apriori else item]} - {tree.root}
         for size in range(1, m + 1):
             for some in combinations(sorted(nodes), size):
-                if not any(a in ancestors(tree, b) or b in ancestors(tree, a) for a, b in combinations(some, 2)):
+                if not any(a in above[b] or b in above[a] for a, b in combinations(some, 2)):
                     sets.add(some)
     assert count_tree(baskets, k, m, apriori=apriori) == len(sets)

@@ -152,7 +152,7 @@ def test_neither_table_of_anatomy_holds_more_than_it_publishes(suffix: str, tmp_
     }
     people = PEOPLE.slice(0, SHOWN + 1)
     spec = rf.Spec(data={"missing": "suppress"}, attributes=attributes, privacy={"l": 2}, method={"name": "anatomy"})
-    saved = rf.anonymize(people, spec).save(tmp_path, suffix)
+    saved = rf.anonymize(people, spec).save(tmp_path, suffix, report=False)
     assert saved.with_name(f"sensitive.{suffix}").exists()
     assert found(saved.parent.resolve(), [*people["name"].to_pylist(), "Qlost", "Qomega", "Qpox"]) == []
     assert ("sensitive" + saved.suffix, "asthma") in found(saved.parent.resolve(), ["asthma"])
@@ -168,7 +168,7 @@ def test_baskets_hold_no_item_below_their_labels(file_format: str, tmp_path: Pat
         privacy={"k": 3, "m": 2},
         method={"name": "itemsets"},
     )
-    saved = rf.anonymize(baskets, spec).save(tmp_path, file_format)
+    saved = rf.anonymize(baskets, spec).save(tmp_path, file_format, report=False)
     assert found(saved.parent.resolve(), canaries) == []
     assert (saved.name, "660001") in found(saved.parent.resolve(), ["660001"])
 

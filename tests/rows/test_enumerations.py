@@ -80,7 +80,7 @@ def test_files_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         copied(enumerations, query, path)
 
     monkeypatch.setattr(Enumerations, "_copy", copy)
-    rf.run(spec_of("as it is", tmp_path), tmp_path / "out")
+    rf.run(spec_of("as it is", tmp_path), tmp_path / "out", report=False)
     assert written == ["release.parquet"]
     statistics = pq.ParquetFile(tmp_path / "out/public/release.parquet").metadata.row_group(0).column(0).statistics
     assert (statistics.min, statistics.max, statistics.distinct_count) == ("Bergen", "it's", 3)

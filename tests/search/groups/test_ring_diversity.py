@@ -46,20 +46,22 @@ def worst_posterior(values: Sequence[int], splitter: Splitter) -> Fraction:
     for arrangement in sorted(set(permutations(values))):
         for chance, split in splitter(arrangement):
             ways = [range(width) if len(ring) > width else range(1) for ring, width in split]
+            each = chance / math.prod(map(len, ways))
             for turns in product(*ways):
                 view = []
                 for (ring, width), turn in zip(split, turns, strict=True):
                     shown = tuple(arrangement[ring[(slot + turn) % len(ring)]] for slot in range(len(ring)))
                     view.append((tuple(ring), width, shown if len(ring) > width else tuple(sorted(shown))))
-                seen[tuple(sorted(view))][arrangement] += chance / math.prod(map(len, ways))
+                seen[tuple(sorted(view))][arrangement] += each
     worst = Fraction(0)
     for arrangements in seen.values():
-        total = sum(arrangements.values(), Fraction(0))
+        unit = math.lcm(*(chance.denominator for chance in arrangements.values()))
+        whole = Counter({arrangement: int(chance * unit) for arrangement, chance in arrangements.items()})
         for row in range(len(values)):
-            chances: dict[int, Fraction] = defaultdict(Fraction)
-            for arrangement, chance in arrangements.items():
-                chances[arrangement[row]] += chance
-            worst = max(worst, max(chances.values()) / total)
+            chances: Counter[int] = Counter()
+            for arrangement, units in whole.items():
+                chances[arrangement[row]] += units
+            worst = max(worst, Fraction(max(chances.values()), whole.total()))
     return worst
 
 

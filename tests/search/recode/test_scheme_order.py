@@ -371,7 +371,7 @@ def test_the_order_of_schemes_on_adult(tmp_path: Any) -> None:
         spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": loss, "suppression": suppression})
         census = count(path, spec)
         costs = {
-            scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(1.5, clock=process_time)) or 0.0
+            scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(0.5, clock=process_time)) or 0.0
             for scheme in CONTAINED
         }
         for scheme, simpler in CONTAINED.items():
@@ -390,8 +390,8 @@ def test_thousands_of_values_have_answers_in_time_and_in_memory() -> None:
         census = count_table(table, spec)
         decide(census, spec, Watch(0.1))  # compiled
         begun = process_time()
-        found = decide(census, spec, Watch(2.0, clock=process_time)).search
-        assert process_time() - begun < 2.0 + 0.7  # of all threads, whatever else the machine does
+        found = decide(census, spec, Watch(1.0, clock=process_time)).search
+        assert process_time() - begun < 1.0 + 0.7  # of all threads, whatever else the machine does
         assert found is not None
         assert found.by_levels is not None
         assert found.cost < found.by_levels or scheme == "cut"
