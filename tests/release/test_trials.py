@@ -55,16 +55,28 @@ def test_a_search_that_takes_long_holds_nobody_up(monkeypatch: pytest.MonkeyPatc
 
 
 def test_shares_leave_the_time_that_others_take_beside_their_searches() -> None:
-    took, over = {"ring": [4.0], "local": [1.0]}, {"ring": 2.0, "local": 0.0}
+    took, over = {"ring": [1.5], "local": [0.5]}, {"ring": 1.0, "local": 0.0}
     found, every = some_trials(took=took, over=over)
     shares = {each.name: found._share(each) for each in every}
     beside, beyond = (sum(map(of, every)) for of in (found._beside, found._beyond))
     left = 60 * (1 - LAST_SHARE)
     assert sum(shares.values()) + beside + beyond == pytest.approx(trials.SEARCHES * left, abs=0.5)
     assert shares["local-use-sets"] == pytest.approx(6 * shares["ring-sets"], abs=0.1)
-    assert found._beside(every[0]) == 2.5  # what is not known is as with the others
+    assert found._beside(every[0]) == 1.0  # what is not known is as with the others
     found.searching["another"] = found._now() + 30
     assert sum(map(found._share, every)) == pytest.approx(sum(shares.values()) - 30, abs=0.5)
+
+
+def test_where_there_is_no_time_for_all_the_first_are_searched_for_as_if_they_were_all() -> None:
+    found, every = some_trials(took={"local": [10.0]}, over={"local": 0.0})
+    total, names = trials.SEARCHES * 60 * (1 - LAST_SHARE), [each.name for each in every]
+    some = [every[place] for place in range(int(total / 2 / 10))]
+    worth = sum(each.worth for each in some)
+    second = found._share(every[1])
+    assert names[1] == "local-use-sets"
+    assert second == pytest.approx(min((total - 10 * len(some)) * 6 / worth, total / trials.SEARCHES - 10), abs=0.1)
+    found.over.clear()
+    assert found._share(every[1]) == pytest.approx((total / trials.SEARCHES - 10) / 2, abs=0.1)  # nothing is known
 
 
 def test_what_would_not_end_in_time_is_not_begun() -> None:

@@ -77,7 +77,8 @@ def try_all(candidates: Sequence[Candidate], bench: Workbench, *, budget: float,
             under_way.append(trials.begin(coming.popleft()))
             trials.get_ready()  # while the first is searched for
         while coming or under_way:
-            while coming and len(under_way) < AHEAD:
+            # Before one was carried out, it is not known how many there is time for: one more is begun with.
+            while coming and len(under_way) < (AHEAD if trials.took else 2):
                 under_way.append(trials.begin(coming.popleft()))
             found = trials.conclude(_first_found(under_way))
             tried.append(found)
@@ -169,21 +170,28 @@ class _Trials:
 
     def _need_time(self, candidate: Candidate) -> None:
         """Refuse to begin what cannot be expected to end in time, after what was found before."""
-        before = sum(map(self._beside, [*self.found.values()]))
-        if self._left() < self._beyond(candidate) + before + self._beside(candidate) + LEAST_SECONDS:
+        beside = sum(map(self._beside, [candidate, *self.found.values()])) if self.took else 0.0
+        if self._left() < self._beyond(candidate) + beside + LEAST_SECONDS:
             more = f"; give it more than {self.budget:g} seconds" if self.budget else ", as you wanted"
             raise _TimeUp(f"the time was up{more}")
 
     def _share(self, candidate: Candidate) -> float:
         """Return how long a candidate may be searched for: its share of what all threads can search in the time that is
-        left, without what those that wait, too, take beside their searches; and not longer than it can be carried out
-        after."""
-        left, now, waiting = self._left(), self._now(), [*self.waiting.values()]
-        pending = [*waiting, *self.found.values()]
-        taken = sum(map(self._beside, pending)) + sum(map(self._beyond, waiting))
+        left, without what those that follow, too, take beside their searches. It must be carried out after it, too: the
+        first of a method gets half of what that leaves at most. Where there is no time for all, it is kept for as many
+        of the next as take half of it beside."""
+        left, now = self._left(), self._now()
+        room, following = SEARCHES * left / 2, [candidate]
+        for each in [*self.waiting.values()]:
+            room -= self._beside(each) + self._beyond(each)
+            if room > 0 and each is not candidate:
+                following.append(each)
+        taken = sum(map(self._beside, [*following, *self.found.values()])) + sum(map(self._beyond, following))
         taken += sum(max(0.0, until - now) for until in [*self.searching.values()])
-        share = (SEARCHES * left - taken) * candidate.worth / sum(each.worth for each in waiting)
+        share = (SEARCHES * left - taken) * candidate.worth / sum(each.worth for each in following)
         last = left - self._beyond(candidate) - self._beside(candidate)
+        if candidate.spec.method.name not in self.over:  # it may take as long for what no limit holds for
+            last /= 2
         return max(min(share, last), LEAST_SECONDS)
 
     def _searched(self, candidate: Candidate, search: Search, is_first: bool) -> "_SearchDone":
