@@ -87,6 +87,8 @@ class Watch:
     whole: "Watch | None" = None
     best: float | None = None
     """The best cost that was last told."""
+    known: float = inf
+    """What an answer costs that was found elsewhere: what costs no less need not be looked for."""
     each: Each = one_by_one
     """Does several parts of a search: here and one by one, unless whoever has others to do it says so."""
     _compiling: "Compilations | None" = None

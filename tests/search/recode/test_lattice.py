@@ -134,6 +134,33 @@ def test_a_search_cut_short_certifies_a_bound_below_the_optimum(
         assert decision.search.cost == pytest.approx(best.cost, rel=1e-9, abs=1e-12)
 
 
+@given(
+    case=cases(sensitive=2), promise=promises(), suppression=SUPPRESSION, metric=st.sampled_from(METRICS),
+    share=st.sampled_from([0.0, 0.5, 1.0, 1.001, 2.0]),
+)  # fmt: skip
+def test_what_is_better_than_an_answer_known_elsewhere_is_found(
+    case: Case, promise: Any, suppression: float, metric: str, share: float
+) -> None:
+    privacy, extra = promise
+    spec = full_spec(case, privacy, extra, metric=metric, suppression=suppression)
+    census = Case(case.table, spec).census
+    try:
+        best = decide(census, spec, Watch()).search
+    except Unsatisfiable:
+        return
+    assert best is not None
+    known = share * best.cost
+    try:
+        found = decide(census, spec, Watch(known=known)).search
+    except Unsatisfiable:
+        assert best.cost >= known * (1 - 1e-9)
+        return
+    assert found is not None
+    assert found.bound <= best.cost * (1 + 1e-9)
+    if found.optimal or best.cost < known * (1 - 1e-9):
+        assert found.cost == pytest.approx(best.cost, rel=1e-9, abs=1e-12)
+
+
 @given(case=cases(), k=st.integers(2, 5))
 def test_a_search_without_any_time_still_makes_a_release(case: Case, k: int) -> None:
     """Everything generalized to the top keeps k wherever anything does, and takes no time to find."""

@@ -236,3 +236,21 @@ def test_hundreds_of_values_in_all_ways_of_grouping_them(scheme: Any, loss: str)
             assert walker.loss + price * walker.gone <= before + 1e-9
         states = [walker.state(a) for a in range(2)]
         assert (walker.loss, walker.gone) == pytest.approx(judged(asked, states))
+
+
+def test_an_attribute_of_many_values_that_gains_is_improved_until_it_does_not() -> None:
+    """A line has few of its cuts: what is left after the first is taken for worse than it is."""
+    rng = np.random.default_rng(6)
+    table = pa.table({"day": [f"{v:03}" for v in rng.integers(0, 300, 900)], "sex": rng.choice(["f", "m"], 900)})
+    spec = Spec(attributes={name: {"role": "quasi"} for name in table.column_names}, privacy={"k": 5})
+    census = count(table, spec)
+    walker = Walker(question(census, spec, [Space(q, "ordered") for q in census.quasi]).ground, 1, lambda _: True)
+    assert walker.large == {0}
+    gains, taken = iter([True, True, False, True, False, False, False]), list[int]()
+
+    def step(a: int) -> bool:
+        taken.append(a)
+        return next(gains)
+
+    assert walker.descend([0, 1], step)
+    assert taken == [0, 0, 0, 1, 0]

@@ -59,7 +59,8 @@ def search_levels(
     """Return the levels of the cheapest full-domain recoding that keeps `promise`, and the proof's figures.
 
     `limit` is the number of rows that may be suppressed. On a time limit the best node so far is returned with the
-    lowest bound of the boxes left open; if there is none yet, the coarsest.
+    lowest bound of the boxes left open; if there is none yet, the coarsest. Boxes that cannot cost less than what the
+    watch says is known elsewhere are left open, too.
 
     LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005, section 3 (roll-up). The
     boxes and their bounds are ours.
@@ -70,7 +71,7 @@ def search_levels(
         search.judge_coarsest()
     best = search.best
     if best is None:
-        if watch.expired():
+        if watch.expired() or search.open_bound < inf:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
         raise Unsatisfiable(impossible(census, roller, census.heights, promise, limit))
     total = prod(height + 1 for height in census.heights)
@@ -147,6 +148,9 @@ class _LevelSearch:
         One that costs the same and suppresses no fewer wins a tie only by smaller levels, and those of the node under
         way are the smallest of all. Without this, attributes that say the same would be tried in all combinations.
         """
+        if bound >= self.watch.known:
+            self.open_bound = min(self.open_bound, bound)
+            return True
         if self.best is None:
             return False
         if bound > self.best.cost + SLACK * abs(self.best.cost):

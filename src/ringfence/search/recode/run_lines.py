@@ -98,9 +98,9 @@ class RunLines:
         flat = space.scheme in FREE and len(self._branches) == 1 and self._branches[0].rule is not NEVER
         self._flat = np.array(self._branches[0].children, np.int64) if flat else None
         self._covers, self._wholes = self._covering(space.scheme in FREE)
-        large = any(len(branch.children) > MOST_UNITS and branch.rule is not NEVER for branch in self._branches)
+        self.large = any(len(branch.children) > MOST_UNITS and branch.rule is not NEVER for branch in self._branches)
         leaves = self._quasi.hierarchy.leaves
-        self._tree = None if large or flat else TreeLines(self._branches, self._covers, leaves)
+        self._tree = None if self.large or flat else TreeLines(self._branches, self._covers, leaves)
         numbers = range(len(self._branches)) if self._tree is None else self._tree.numbers
         self._by_number = wholes({n: w for n, w in zip(numbers, self._wholes, strict=True) if w is not None})
 

@@ -50,8 +50,9 @@ SPREADING = 2
 CLIMBING = 0.25
 """After such a share of the time only runs are still climbed to: sets are improved as runs are, and begin there."""
 
-FOR_LEVELS = 0.1
-"""After such a share of the time the search of levels is left, if others have found better by then."""
+FOR_LEVELS, AT_MOST = 0.1, 0.3
+"""After such a share of the time the search of levels only looks for what is better than all that others have found;
+after the second, it is left if they have found better."""
 
 
 LEVEL_WORK, LEAST_NODES = 10**8, 1000
@@ -76,8 +77,12 @@ class ByLevels:
         self._thread.shutdown()
 
     def leave(self, found: float | None) -> None:
-        """Stop if there was some time, and what was found elsewhere is better: levels are proven soon, or never."""
-        if found is not None and self._watch.spent(FOR_LEVELS) and found < (self._watch.best or inf):
+        """Once there was some time, look only for what is better than that which was found elsewhere; stop after more
+        of it: levels are proven soon, or never. What is best so far says nothing: the optimum is often met last."""
+        if found is None or not self._watch.spent(FOR_LEVELS):
+            return
+        self._watch.known = min(self._watch.known, found)
+        if self._watch.spent(AT_MOST) and found < (self._watch.best or inf):
             self._watch.stopped = True
 
     def best(self, *, waits: bool) -> Found | None:
