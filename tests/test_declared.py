@@ -107,7 +107,7 @@ def test_two_of_one_name_are_a_mistake() -> None:
 LOADED = """
 import sys
 import ringfence as rf
-assert not {"numba", "ibis", "altair", "duckdb"} & {*sys.modules}
+assert not {"numba", "ibis", "vl_convert", "duckdb"} & {*sys.modules}
 import pyarrow as pa
 table = pa.table({"age": [20, 21, 40, 41]})
 spec = {"attributes": {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}}, "privacy": {"k": 2}}

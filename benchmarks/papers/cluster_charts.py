@@ -1,12 +1,11 @@
 """The pictures of docs/papers/cluster. Blue is ours, orange what the paper prints."""
 
 from collections.abc import Sequence
-from typing import Any, cast
-
-import altair as alt
 
 from benchmarks.papers.pages import Row
-from ringfence.report.style import ACCENT, RELEASE, Chart, data, layered
+from ringfence.report import vega
+from ringfence.report.style import ACCENT, RELEASE
+from ringfence.report.vega import Chart, Layer, Options, layered
 
 WIDTH, HEIGHT = 210, 220
 COLOURS = {"printed": ACCENT, "ours": RELEASE}
@@ -16,19 +15,19 @@ DASHES = {"CPKA": [1, 0], "PK": [7, 4], "CKA": [1, 4]}
 def draw_losses(rows: Sequence[Row]) -> Chart:
     """Fig. 5: the loss against p, for each k."""
     top = max(row[f"{kind}: {way}"] for row in rows for kind in DASHES for way in COLOURS)
-    scale = alt.Scale(domain=[0, 1.05 * top], nice=False)
-    return _panels(rows, list(DASHES), scale, alt.Axis(title="NTIL", tickCount=6))
+    scale = vega.options(domain=[0, 1.05 * top], nice=False)
+    return _panels(rows, list(DASHES), scale, vega.options(title="NTIL", tickCount=6))
 
 
 def draw_times(rows: Sequence[Row]) -> Chart:
     """Fig. 6: the time against p, for each k."""
     times = [row[f"{kind}: {way}"] for row in rows for kind in DASHES for way in COLOURS]
-    scale = alt.Scale(type="log", domain=[0.8 * min(times), 1.2 * max(times)], nice=False)
-    axis = alt.Axis(title="seconds (log)", values=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50], format="~g")
+    scale = vega.options(type="log", domain=[0.8 * min(times), 1.2 * max(times)], nice=False)
+    axis = vega.options(title="seconds (log)", values=[0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50], format="~g")
     return _panels(rows, list(DASHES), scale, axis)
 
 
-def _panels(rows: Sequence[Row], kinds: Sequence[str], scale: alt.Scale, axis: alt.Axis) -> Chart:
+def _panels(rows: Sequence[Row], kinds: Sequence[str], scale: Options, axis: Options) -> Chart:
     """Draw a panel for each k: a line for each kind of clustering and each way."""
     panels = []
     for k in dict.fromkeys(row["k"] for row in rows):
@@ -36,18 +35,17 @@ def _panels(rows: Sequence[Row], kinds: Sequence[str], scale: alt.Scale, axis: a
         for kind in kinds:
             for way, colour in COLOURS.items():
                 points = [{"p": row["p"], "value": row[f"{kind}: {way}"]} for row in rows if row["k"] == k]
-                x = alt.X("p:Q", scale=alt.Scale(domain=[1.5, 13.5], nice=False), axis=_ticks())
-                y = alt.Y("value:Q", scale=scale, axis=axis)
-                base = alt.Chart(data(points)).encode(x=x, y=y)
-                marks.append(base.mark_line(color=colour, strokeWidth=2, strokeDash=DASHES[kind]))
+                x = vega.shows("p:Q", scale=vega.options(domain=[1.5, 13.5], nice=False), axis=_ticks())
+                y = vega.shows("value:Q", scale=scale, axis=axis)
+                base = Layer(points).encode(x=x, y=y)
+                marks.append(base.mark("line", color=colour, strokeWidth=2, strokeDash=DASHES[kind]))
                 if kind != "CKA":
-                    marks.append(base.mark_circle(size=30, color=colour, opacity=1))
+                    marks.append(base.mark("circle", size=30, color=colour, opacity=1))
         panel = layered(*marks, width=WIDTH, height=HEIGHT)
         panel["title"] = {"text": f"k = {k}", "fontSize": 13, "fontWeight": "normal", "anchor": "middle", "offset": 6}
         panels.append(panel)
-    grid: Any = alt.vconcat(alt.hconcat(*panels, spacing=20))
-    return cast(alt.VConcatChart, grid)
+    return vega.below(vega.beside(*panels, spacing=20))
 
 
-def _ticks() -> alt.Axis:
-    return alt.Axis(title="p", values=[2, 3, 4, 6, 8, 10, 13], format="d")
+def _ticks() -> Options:
+    return vega.options(title="p", values=[2, 3, 4, 6, 8, 10, 13], format="d")

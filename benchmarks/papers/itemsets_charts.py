@@ -1,12 +1,10 @@
 """The pictures of docs/papers/itemsets: lines over what an experiment varies, side by side."""
 
 from collections.abc import Sequence
-from typing import Any, cast
-
-import altair as alt
 
 from benchmarks.papers.pages import Row
-from ringfence.report.style import Chart, data, layered
+from ringfence.report import vega
+from ringfence.report.vega import Chart, Layer, layered
 
 WIDTH, HEIGHT = 220, 230
 COLOURS = ["#7a7f87", "#b8a13a", "#8c4fa3", "#e07b39", "#3a8f5c", "#1c5d99"]
@@ -15,9 +13,9 @@ COLOURS = ["#7a7f87", "#b8a13a", "#8c4fa3", "#e07b39", "#3a8f5c", "#1c5d99"]
 def draw_panels(rows: Sequence[Row], panels: Sequence[str], value: str, by: str) -> Chart:
     """Draw a panel for each kind of row in `over`, and in it a line for each algorithm."""
     names = list(dict.fromkeys(row[by] for row in rows))
-    scale = alt.Scale(domain=names, range=COLOURS[-len(names) :])
-    colour = alt.Color("name:N", scale=scale, legend=alt.Legend(title=None))
-    shown_as = alt.Scale(type="log") if value != "NCP" else alt.Scale(type="linear")
+    scale = vega.options(domain=names, range=COLOURS[-len(names) :])
+    colour = vega.shows("name:N", scale=scale, legend=vega.options(title=None))
+    shown_as = vega.options(type="log") if value != "NCP" else vega.options(type="linear")
     drawn = []
     for panel in panels:
         shown = [
@@ -30,17 +28,16 @@ def draw_panels(rows: Sequence[Row], panels: Sequence[str], value: str, by: str)
             for row in rows
             if row["over"] == panel
         ]
-        axis = alt.Axis(title=value if panel == panels[0] else None, tickCount=5, format="~g")
-        lines = alt.Chart(data(shown)).encode(
-            x=alt.X("at:O", axis=alt.Axis(title=panel, labelAngle=0)),
-            y=alt.Y("value:Q", scale=shown_as, axis=axis),
+        axis = vega.options(title=value if panel == panels[0] else None, tickCount=5, format="~g")
+        lines = Layer(shown).encode(
+            x=vega.shows("at:O", axis=vega.options(title=panel, labelAngle=0)),
+            y=vega.shows("value:Q", scale=shown_as, axis=axis),
             color=colour,
         )
         marks = (
-            lines.mark_line(strokeWidth=2),
-            lines.mark_point(size=45, opacity=1, fill="white"),
-            lines.mark_circle(opacity=1).encode(size=alt.Size("size:Q", scale=None)),
+            lines.mark("line", strokeWidth=2),
+            lines.mark("point", size=45, opacity=1, fill="white"),
+            lines.mark("circle", opacity=1).encode(size=vega.shows("size:Q", scale=None)),
         )
         drawn.append(layered(*marks, width=WIDTH, height=HEIGHT))
-    chart: Any = alt.vconcat(alt.hconcat(*drawn, spacing=24).resolve_scale(y="independent"))
-    return cast(alt.VConcatChart, chart)
+    return vega.below(vega.beside(*drawn, spacing=24, resolve={"scale": {"y": "independent"}}))

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ringfence.report.style import Chart, as_png, finish
+from ringfence.report.style import finish
+from ringfence.report.vega import Chart, png
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "papers"
 
@@ -50,7 +51,7 @@ class Page:
         """Write a chart, in the look of all charts, as NAME.png; the legend is a line below the title."""
         finish(chart, title)
         chart["title"] = {"text": title, "subtitle": legend, "subtitleFontSize": 13, "subtitlePadding": 6}
-        (self.folder / f"{name}.png").write_bytes(_packed(as_png(chart)))
+        (self.folder / f"{name}.png").write_bytes(_packed(png(chart)))
 
 
 def with_table(text: str, name: str, table: str) -> str:

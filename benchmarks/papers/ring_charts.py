@@ -1,12 +1,10 @@
 """The pictures of docs/papers/ring: what is lost, and the time it takes, side by side."""
 
 from collections.abc import Sequence
-from typing import Any, cast
-
-import altair as alt
 
 from benchmarks.papers.pages import Row
-from ringfence.report.style import Chart, data, layered
+from ringfence.report import vega
+from ringfence.report.vega import Chart, Layer, layered
 
 WIDTH, HEIGHT = 300, 240
 COLOURS = {
@@ -23,17 +21,16 @@ COLOURS = {
 def draw_curves(rows: Sequence[Row], over: str) -> Chart:
     """Draw a line for each method, over rows, attributes or k."""
     names = list(dict.fromkeys(row["method"] for row in rows))
-    scale = alt.Scale(domain=names, range=[COLOURS[name] for name in names])
-    colour = alt.Color("name:N", scale=scale, legend=alt.Legend(title=None))
+    scale = vega.options(domain=names, range=[COLOURS[name] for name in names])
+    colour = vega.shows("name:N", scale=scale, legend=vega.options(title=None))
     drawn = []
     for value, title in (("gcp", "GCP"), ("seconds", "seconds")):
         shown = [{"at": row[over], "value": float(row[value]), "name": row["method"]} for row in rows]
-        lines = alt.Chart(data(shown)).encode(
-            x=alt.X("at:O", axis=alt.Axis(title=over, labelAngle=0, format="~s")),
-            y=alt.Y("value:Q", axis=alt.Axis(title=title, tickCount=5)),
+        lines = Layer(shown).encode(
+            x=vega.shows("at:O", axis=vega.options(title=over, labelAngle=0, format="~s")),
+            y=vega.shows("value:Q", axis=vega.options(title=title, tickCount=5)),
             color=colour,
         )
-        marks = (lines.mark_line(strokeWidth=2), lines.mark_circle(size=50, opacity=1))
+        marks = (lines.mark("line", strokeWidth=2), lines.mark("circle", size=50, opacity=1))
         drawn.append(layered(*marks, width=WIDTH, height=HEIGHT))
-    chart: Any = alt.vconcat(alt.hconcat(*drawn, spacing=24))
-    return cast(alt.VConcatChart, chart)
+    return vega.below(vega.beside(*drawn, spacing=24))

@@ -16,7 +16,7 @@ from benchmarks.papers.frontier import Lattice, specification, steps_up
 from benchmarks.papers.frontier_charts import draw_fronts, draw_lattices
 from benchmarks.papers.itemsets import over_tree, run, small_domain
 from benchmarks.papers.pages import DOCS, Page, with_table
-from ringfence.report.style import as_png
+from ringfence.report.vega import png
 from ringfence.search.front.poka import search_depth
 from tests.search.front.test_frontier import METRICS, node_release, same
 from tests.search.front.test_poka import full_spec
@@ -118,7 +118,7 @@ def test_pictures_lose_nothing_by_being_small(tmp_path: Path) -> None:
         draw_lattices([{"nodes": 35, "evaluated %": 90.0, "attributes": 2, "in order": True}]),
     ):
         page.picture("figure", chart, "Title", "A legend below it")
-        plain, small = as_png(chart), (page.folder / "figure.png").read_bytes()
+        plain, small = png(chart), (page.folder / "figure.png").read_bytes()
         assert pixels(small) == pixels(plain)
         assert len(small) < len(plain)
         assert small[:33] == plain[:33]  # the signature, and the size and kind of the picture

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
-import altair as alt
 from markupsafe import Markup
 
 from ringfence.audit.verdict import Attack, Verdict, some
+from ringfence.report import vega
 from ringfence.report.page import inline, template
-from ringfence.report.style import ACCENT, INK, RELEASE, Chart, data, finish, layered, named, shown
+from ringfence.report.style import ACCENT, INK, RELEASE, finish, named, shown
 from ringfence.report.subject import Section
+from ringfence.report.vega import Chart, Layer, Options, layered
 
 CHART_WIDTH = 720
 MOST_LETTERS = 52
@@ -111,23 +112,25 @@ def draw_attacks(attacks: Sequence[Attack], title: str) -> Chart:
         }
         for place, attack in enumerate(attacks)
     ]
-    base, y = alt.Chart(data(rows)), named(rows, CHART_WIDTH // 2)
-    axis = alt.Axis(format="~%", tickCount=5, title=AXIS)
+    base, y = Layer(rows), named(rows, CHART_WIDTH // 2)
+    axis = vega.options(format="~%", tickCount=5, title=AXIS)
 
-    def at(field: str) -> alt.X:
-        return alt.X(f"{field}:Q", scale=alt.Scale(domain=[0, 1]), axis=axis)
+    def at(field: str) -> Options:
+        return vega.shows(f"{field}:Q", scale=vega.options(domain=[0, 1]), axis=axis)
 
-    limited = alt.Chart(data([row for row in rows if row["promised"] is not None]))
+    limited = Layer([row for row in rows if row["promised"] is not None])
     return finish(
         layered(
-            base.mark_bar(color=RELEASE, height={"band": 0.5}).encode(x=at("success"), y=y),
-            base.mark_tick(color=BASELINE, opacity=1, thickness=3, height={"band": 0.5}).encode(x=at("baseline"), y=y),
-            base.mark_point(color=INK, opacity=1, size=60, filled=False, strokeWidth=2).encode(x=at("worst"), y=y),
-            limited.mark_tick(color=ACCENT, opacity=1, thickness=3, height={"band": 0.95}).encode(
+            base.mark("bar", color=RELEASE, height={"band": 0.5}).encode(x=at("success"), y=y),
+            base.mark("tick", color=BASELINE, opacity=1, thickness=3, height={"band": 0.5}).encode(
+                x=at("baseline"), y=y
+            ),
+            base.mark("point", color=INK, opacity=1, size=60, filled=False, strokeWidth=2).encode(x=at("worst"), y=y),
+            limited.mark("tick", color=ACCENT, opacity=1, thickness=3, height={"band": 0.95}).encode(
                 x=at("promised"), y=y
             ),
             width=CHART_WIDTH,
-            height=alt.Step(26),
+            height=vega.step(26),
             fit=True,
         ),
         title,

@@ -13,9 +13,10 @@ from ringfence.report.anatomy import anatomy_page
 from ringfence.report.attacks import attack_section
 from ringfence.report.items import basket_section, item_page
 from ringfence.report.page import row_page
-from ringfence.report.style import Chart, as_png, as_svg
+from ringfence.report.style import as_svg
 from ringfence.report.subject import Section, Subject
 from ringfence.report.use import use_section
+from ringfence.report.vega import Chart, png
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 from ringfence.yardsticks.measure import Measured
@@ -37,7 +38,7 @@ class Report:
         folder.mkdir(parents=True, exist_ok=True)
         for name, chart in self.charts.items():
             (folder / f"{name}.svg").write_text(as_svg(chart, titled=True), encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(as_png(chart))
+            (folder / f"{name}.png").write_bytes(png(chart))
 
 
 def build_report(

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
-
 from ringfence.audit.verdict import some
 from ringfence.declared import METHODS, RECODES
 from ringfence.errors import listed
 from ringfence.markup import paragraph, table
+from ringfence.report import vega
 from ringfence.report.page import inline, template, versions
-from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, Chart, as_png, data, finish, layered, pixel_x
+from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, finish
+from ringfence.report.vega import Chart, Layer, layered
 from ringfence.report.words import percent
 from ringfence.spec import Spec
 from ringfence.spec.data import shown_name
@@ -219,36 +219,36 @@ class ComparisonPage:
             for place, row in enumerate(self.made, 1)
             if row.get("risk_mean") is not None and row["off"] > 0
         ]
-        x = alt.X(
+        x = vega.shows(
             "risk:Q",
-            axis=alt.Axis(title="mean chance of being found →", format="~%", tickCount=6),
-            scale=alt.Scale(zero=False, padding=60),
+            axis=vega.options(title="mean chance of being found →", format="~%", tickCount=6),
+            scale=vega.options(zero=False, padding=60),
         )
-        y = alt.Y(
+        y = vega.shows(
             "off:Q",
-            axis=alt.Axis(title="how far off users are (log) →", format="~%", tickCount=6),
-            scale=alt.Scale(type="log", padding=20),
+            axis=vega.options(title="how far off users are (log) →", format="~%", tickCount=6),
+            scale=vega.options(type="log", padding=20),
         )
-        color = alt.Color(
+        color = vega.shows(
             "kind:N",
-            scale=alt.Scale(domain=["advised", "as asked", "another promise"], range=[ACCENT, RELEASE, ORIGINAL]),
-            legend=alt.Legend(title=None, orient="top"),
+            scale=vega.options(domain=["advised", "as asked", "another promise"], range=[ACCENT, RELEASE, ORIGINAL]),
+            legend=vega.options(title=None, orient="top"),
         )
-        base = alt.Chart(data(rows)).encode(x=x, y=y)
+        base = Layer(rows).encode(x=x, y=y)
         marks = [
-            base.mark_circle(size=90, opacity=1).encode(color=color),
-            base.mark_text(align="center", dy=-12).encode(text="name:N"),
+            base.mark("circle", size=90, opacity=1).encode(color=color),
+            base.mark("text", align="center", dy=-12).encode(text="name:N"),
         ]
         if self.naive is not None and self.naive["off"] > 0:
-            line = alt.Chart(data([{"off": self.naive["off"], "name": "attributes taken to be independent"}]))
-            marks.append(line.mark_rule(color=FAINT, strokeDash=[4, 4]).encode(y=y))
-            words = line.mark_text(align="left", dy=-6, color=FAINT, fontStyle="italic")
-            marks.append(words.encode(x=pixel_x(4), y=y, text="name:N"))
+            line = Layer([{"off": self.naive["off"], "name": "attributes taken to be independent"}])
+            marks.append(line.mark("rule", color=FAINT, strokeDash=[4, 4]).encode(y=y))
+            words = line.mark("text", align="left", dy=-6, color=FAINT, fontStyle="italic")
+            marks.append(words.encode(x=vega.pixel(4), y=y, text="name:N"))
         return finish(layered(*marks, width=640, height=380), self.title)
 
     def png(self) -> bytes:
         """Return the picture as PNG."""
-        return as_png(self.chart)
+        return vega.png(self.chart)
 
     def html(self) -> str:
         """Return the page, which needs nothing else."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-import altair as alt
 import numpy as np
-import vl_convert
 
 from ringfence.markup import folded, table
-from ringfence.report.style import ACCENT, INK, ORIGINAL, RELEASE, Chart, data, finish, layered
+from ringfence.report import vega
+from ringfence.report.style import ACCENT, INK, ORIGINAL, RELEASE, finish
+from ringfence.report.vega import Chart, Layer, Options, layered
 from ringfence.report.words import number
 from ringfence.search.front.frontier import Front, Point
 from ringfence.search.front.scheme_front import SchemeFront
@@ -61,7 +61,7 @@ class FrontPicture:
 
     def html(self) -> str:
         """Return a page that needs nothing else: the chart tells the levels of each point under the pointer."""
-        page: str = vl_convert.vegalite_to_html(self.chart.to_json(), bundle=True)
+        page = vega.html(self.chart)
         # The scripts may have the ends of head and body in strings: what is put in comes before and after all of them.
         top, bottom = page.replace("<title>Chart</title>", f"<title>{escape(self.title)}</title>{STYLE}", 1).rsplit(
             "</body>", 1
@@ -85,11 +85,10 @@ class FrontPicture:
 
     def png(self) -> bytes:
         """Return the chart as a PNG."""
-        picture: bytes = vl_convert.vegalite_to_png(self.chart.to_json(), scale=2)
-        return picture
+        return vega.png(self.chart)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        return {"application/vnd.vegalite.v6+json": self.chart.to_dict(), "text/plain": self.title}
+        return {"application/vnd.vegalite.v6+json": self.chart, "text/plain": self.title}
 
 
 def _table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -119,16 +118,18 @@ def costs_of(points: Sequence[tuple[int, float, int]], rows: int, metric: str) -
     return found
 
 
-def _axes(losses: Sequence[float], largest: int, metric: str) -> tuple[alt.X, alt.Y]:
+def _axes(losses: Sequence[float], largest: int, metric: str) -> tuple[Options, Options]:
     """Return axes on which the k that people ask about can be read, and what they cost."""
     decades = [10**power for power in range(3, 10) if 10**power <= largest]
     ticks = [k for k in (*MARKED, *decades) if k <= largest] or [largest]
-    axis = alt.Axis(title="k (log)", format=",", values=ticks)
-    x = alt.X("k:Q", scale=alt.Scale(type="log", nice=False), axis=axis)
+    axis = vega.options(title="k (log)", format=",", values=ticks)
+    x = vega.shows("k:Q", scale=vega.options(type="log", nice=False), axis=axis)
     steep = min(losses) > 0 and max(losses) > STEEP * min(losses)
-    scale = alt.Scale(type="log", nice=True) if steep else alt.Scale(zero=True)
+    scale = vega.options(type="log", nice=True) if steep else vega.options(zero=True)
     named = f"loss ({metric}{', log' if steep else ''})"
-    return x, alt.Y("loss:Q", scale=scale, axis=alt.Axis(title=named, format="~s" if max(losses) >= 1000 else "~g"))
+    return x, vega.shows(
+        "loss:Q", scale=scale, axis=vega.options(title=named, format="~s" if max(losses) >= 1000 else "~g")
+    )
 
 
 @dataclass(frozen=True)
@@ -166,20 +167,19 @@ def draw_front(
     asked = [(k, front.best(k)) for k in MARKED if max(front.least, 2) <= k <= last_k]
     costs = costs_of([(k, point.loss, point.suppressed) for k, point in asked], about.rows, metric)
     tips = [
-        alt.Tooltip(f"{field}:{kind}", format=",")
-        for field, kind in (("k", "Q"), ("suppressed", "Q"), ("classes", "Q"))
+        vega.shows(f"{field}:{kind}", format=",") for field, kind in (("k", "Q"), ("suppressed", "Q"), ("classes", "Q"))
     ]
-    tips[1:1] = [alt.Tooltip("loss:Q", format=",.6~g")]
-    tips.append(alt.Tooltip("levels:N"))
-    base = alt.Chart(data(rows)).encode(x=x, y=y)
+    tips[1:1] = [vega.shows("loss:Q", format=",.6~g")]
+    tips.append(vega.shows("levels:N"))
+    base = Layer(rows).encode(x=x, y=y)
     knee_rows = [row for row in rows if row["knee"]]
     chart = layered(
-        alt.Chart(data(cloud)).mark_circle(size=14, color=ORIGINAL, opacity=0.35).encode(x=x, y=y),
-        base.mark_line(interpolate="step-before", color=RELEASE, strokeWidth=2),
-        base.mark_circle(size=48, color=RELEASE, opacity=1).encode(tooltip=tips),
+        Layer(cloud).mark("circle", size=14, color=ORIGINAL, opacity=0.35).encode(x=x, y=y),
+        base.mark("line", interpolate="step-before", color=RELEASE, strokeWidth=2),
+        base.mark("circle", size=48, color=RELEASE, opacity=1).encode(tooltip=tips),
         *_told_k(costs, x, y),
-        alt.Chart(data(knee_rows)).mark_point(size=170, color=ACCENT, strokeWidth=2).encode(x=x, y=y, tooltip=tips),
-        alt.Chart(data(knee_rows)).mark_text(dx=10, dy=14, align="left", color=ACCENT).encode(x=x, y=y, text="knee:N"),
+        Layer(knee_rows).mark("point", size=170, color=ACCENT, strokeWidth=2).encode(x=x, y=y, tooltip=tips),
+        Layer(knee_rows).mark("text", dx=10, dy=14, align="left", color=ACCENT).encode(x=x, y=y, text="knee:N"),
         width=760,
         height=430,
     )
@@ -198,12 +198,12 @@ def draw_front(
     return FrontPicture(finish(chart, title), title, words, costs, about.table)
 
 
-def _told_k(costs: Sequence[Mapping[str, Any]], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _told_k(costs: Sequence[Mapping[str, Any]], x: Options, y: Options) -> list[Layer]:
     """Mark the k that are told in words."""
-    base = alt.Chart(data(costs)).encode(x=x, y=y)
+    base = Layer(costs).encode(x=x, y=y)
     return [
-        base.mark_point(shape="diamond", size=90, color=INK, fill=INK, opacity=1),
-        base.mark_text(dy=-15, color=INK, fontWeight="bold").encode(text=alt.Text("k:Q", format=",")),
+        base.mark("point", shape="diamond", size=90, color=INK, fill=INK, opacity=1),
+        base.mark("text", dy=-15, color=INK, fontWeight="bold").encode(text=vega.shows("k:Q", format=",")),
     ]
 
 
@@ -211,9 +211,9 @@ def draw_scheme_front(front: SchemeFront, called: str, about: About) -> FrontPic
     """Draw what the chosen k cost: proven points filled, others hollow with a line down to what none can go below."""
     rows, metric = about.table, about.metric
     points = [{**row, "kind": "proven" if row["proven"] else "best found"} for row in rows]
-    tips = [alt.Tooltip("k:Q", format=","), alt.Tooltip("kind:N")]
+    tips = [vega.shows("k:Q", format=","), vega.shows("kind:N")]
     tips += [
-        alt.Tooltip(f"{name}:Q", format=",.6~g")
+        vega.shows(f"{name}:Q", format=",.6~g")
         for name in ("loss", "at_least", "by_levels", "suppressed")
         if name in rows[0]
     ]
@@ -229,20 +229,20 @@ def draw_scheme_front(front: SchemeFront, called: str, about: About) -> FrontPic
     names = [{"k": rows[-1]["k"], "loss": rows[-1]["loss"], "name": named, "colour": RELEASE}]
     names += [{**shown[-1], "name": "levels", "colour": "#6b7480"}] if shown else []
     open_ones = [point for point in points if not point["proven"]]
-    base = alt.Chart(data(points)).encode(x=x, y=y)
+    base = Layer(points).encode(x=x, y=y)
     chart = layered(
-        alt.Chart(data(shown)).mark_line(interpolate="step-before", color=ORIGINAL, strokeWidth=2).encode(x=x, y=y),
-        alt.Chart(data([point for point in open_ones if point["at_least"] > 0]))
-        .mark_rule(color=RELEASE, strokeDash=[3, 3])
-        .encode(x=x, y=alt.Y("at_least:Q"), y2=alt.Y2("loss:Q")),
-        base.mark_line(color=RELEASE, strokeWidth=1, opacity=0.5),
-        alt.Chart(data([point for point in points if point["proven"]]))
-        .mark_circle(size=70, color=RELEASE, opacity=1)
+        Layer(shown).mark("line", interpolate="step-before", color=ORIGINAL, strokeWidth=2).encode(x=x, y=y),
+        Layer([point for point in open_ones if point["at_least"] > 0])
+        .mark("rule", color=RELEASE, strokeDash=[3, 3])
+        .encode(x=x, y=vega.shows("at_least:Q"), y2=vega.ends("loss")),
+        base.mark("line", color=RELEASE, strokeWidth=1, opacity=0.5),
+        Layer([point for point in points if point["proven"]])
+        .mark("circle", size=70, color=RELEASE, opacity=1)
         .encode(x=x, y=y, tooltip=tips),
-        alt.Chart(data(open_ones)).mark_point(size=70, color=RELEASE, fill="white").encode(x=x, y=y, tooltip=tips),
-        alt.Chart(data(names))
-        .mark_text(align="right", dx=-10, dy=-10, fontWeight="bold")
-        .encode(x=x, y=y, text="name:N", color=alt.Color("colour:N", scale=None)),
+        Layer(open_ones).mark("point", size=70, color=RELEASE, fill="white").encode(x=x, y=y, tooltip=tips),
+        Layer(names)
+        .mark("text", align="right", dx=-10, dy=-10, fontWeight="bold")
+        .encode(x=x, y=y, text="name:N", color=vega.shows("colour:N", scale=None)),
         width=760,
         height=430,
     )

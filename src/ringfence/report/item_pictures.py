@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from ringfence.markup import shortened
+from ringfence.report import vega
 from ringfence.report.item_evidence import ItemEvidence, LabelGroup
 from ringfence.report.plots import bars
-from ringfence.report.style import FAINT, INK, RELEASE, Chart, data, finish, layered, shown
+from ringfence.report.style import FAINT, INK, RELEASE, finish, shown
+from ringfence.report.vega import Chart, Layer, layered
 from ringfence.report.words import percent
 
 MOST_GROUPS = 24
@@ -107,17 +108,19 @@ def _drawn(
     texts: Sequence[dict[str, Any]],
     numbers: Sequence[dict[str, Any]],
     boxes: Sequence[dict[str, float]],
-) -> alt.LayerChart:
-    x = alt.X("x:Q", scale=None, axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[-1.7, len(lines) - 0.3], reverse=True, nice=False, zero=False), axis=None)
-    look = {"text": alt.Text("text:N"), "color": alt.Color("colour:N", scale=None)}
+) -> Chart:
+    x = vega.shows("x:Q", scale=None, axis=None)
+    y = vega.shows(
+        "y:Q", scale=vega.options(domain=[-1.7, len(lines) - 0.3], reverse=True, nice=False, zero=False), axis=None
+    )
+    look = {"text": "text:N", "color": vega.shows("colour:N", scale=None)}
     marks = [
-        alt.Chart(data(_strokes(lines)))
-        .mark_rule(color="#b8c0c9", strokeWidth=1.1, strokeCap="square")
-        .encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q")),
-        alt.Chart(data(boxes)).mark_rect(color="#9fc3e4").encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q")),
-        alt.Chart(data(texts)).mark_text(align="left", baseline="middle", limit=400).encode(x=x, y=y, **look),
-        alt.Chart(data(numbers)).mark_text(align="right", baseline="middle").encode(x=x, y=y, **look),
+        Layer(_strokes(lines))
+        .mark("rule", color="#b8c0c9", strokeWidth=1.1, strokeCap="square")
+        .encode(x=x, x2=vega.ends("x2"), y=y, y2=vega.ends("y2")),
+        Layer(boxes).mark("rect", color="#9fc3e4").encode(x=x, x2=vega.ends("x2"), y=y, y2=vega.ends("y2")),
+        Layer(texts).mark("text", align="left", baseline="middle", limit=400).encode(x=x, y=y, **look),
+        Layer(numbers).mark("text", align="right", baseline="middle").encode(x=x, y=y, **look),
     ]
     return layered(*marks, width=WIDE, height=round(LINE_HEIGHT * (len(lines) + 1.4)))
 

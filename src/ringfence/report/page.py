@@ -21,8 +21,9 @@ from ringfence.plans.base import Plan
 from ringfence.plans.published import Published
 from ringfence.report import evidence, pictures, plots, words
 from ringfence.report.claims import limits, promises
-from ringfence.report.style import WIDTH, Chart, as_svg, shown
+from ringfence.report.style import WIDTH, as_svg, shown
 from ringfence.report.subject import Section, Subject
+from ringfence.report.vega import Chart
 from ringfence.report.words import joined, number, percent
 from ringfence.search.groups.boundaries import explain_suppression
 from ringfence.search.progress import MOST_COUNTED

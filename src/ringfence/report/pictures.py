@@ -6,25 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from ringfence.census.census import Quasi
 from ringfence.plans.published import Label
+from ringfence.report import vega
 from ringfence.report.plots import StepLine, along, on_line, outlined, position
-from ringfence.report.style import (
-    FAINT,
-    INK,
-    RELEASE,
-    WIDTH,
-    Chart,
-    data,
-    finish,
-    layered,
-    pixel_y,
-    pixel_y2,
-    shown,
-)
+from ringfence.report.style import FAINT, INK, RELEASE, WIDTH, finish, shown
+from ringfence.report.vega import Chart, Layer, layered
 from ringfence.report.words import percent
 
 BANDS = ("#cfe0f1", "#9fc3e4")
@@ -87,7 +76,7 @@ def _bands(quasi: Quasi, label_of: Sequence[Label], placed: list[int], width: fl
     return bands
 
 
-def _ruler(quasi: Quasi, line: StepLine, bands: Sequence[Stripe]) -> alt.LayerChart:
+def _ruler(quasi: Quasi, line: StepLine, bands: Sequence[Stripe]) -> Chart:
     """Draw the rows of each value on a line, and under it the stretches that are published, with their labels."""
     domain = [min(bands[0].low, line.places[0]), max(bands[-1].high, line.places[-1] + line.width)]
     pixel = RULER / (domain[1] - domain[0])
@@ -96,16 +85,16 @@ def _ruler(quasi: Quasi, line: StepLine, bands: Sequence[Stripe]) -> alt.LayerCh
     stretches = [{"low": band.low, "high": band.high, "colour": BANDS[i % 2]} for i, band in enumerate(bands)]
     marks = [
         outlined(line, line.columns[0]).encode(
-            x=at, y=alt.Y("height:Q", axis=None, stack=None, scale=alt.Scale(range=[70, 4]))
+            x=at, y=vega.shows("height:Q", axis=None, stack=None, scale=vega.options(range=[70, 4]))
         ),
-        alt.Chart(data(stretches))
-        .mark_rect(stroke="white")
+        Layer(stretches)
+        .mark("rect", stroke="white")
         .encode(
             x=low,
             x2=along(quasi, "high"),
-            y=pixel_y(74),
-            y2=pixel_y2(100),
-            color=alt.Color("colour:N", scale=None),
+            y=vega.pixel(74),
+            y2=vega.pixel(100),
+            color=vega.shows("colour:N", scale=None),
         ),
         _band_labels(bands, pixel, level=level).encode(x=at),
     ]
@@ -113,7 +102,7 @@ def _ruler(quasi: Quasi, line: StepLine, bands: Sequence[Stripe]) -> alt.LayerCh
     return layered(*marks, width=RULER, height=height)
 
 
-def _band_labels(bands: Sequence[Stripe], pixel: float, *, level: bool) -> alt.Chart:
+def _band_labels(bands: Sequence[Stripe], pixel: float, *, level: bool) -> Layer:
     """Write labels into their bands if all fit, else below them, turned; where bands are narrow, not each of them."""
     named, free = [], float("-inf")
     for band in bands:
@@ -122,8 +111,8 @@ def _band_labels(bands: Sequence[Stripe], pixel: float, *, level: bool) -> alt.C
             named.append({"at": middle, "label": band.label})
             free = middle * pixel + LINE
     look: dict[str, Any] = {} if level else {"align": "right", "angle": 270}
-    texts = alt.Chart(data(named)).mark_text(baseline="middle", color=INK, fontSize=11, **look)
-    placed: alt.Chart = texts.encode(y=pixel_y(87 if level else 104), text=alt.Text("label:N"))
+    texts = Layer(named).mark("text", baseline="middle", color=INK, fontSize=11, **look)
+    placed: Layer = texts.encode(y=vega.pixel(87 if level else 104), text="label:N")
     return placed
 
 
@@ -171,7 +160,7 @@ def _lines(quasi: Quasi, leaves: list[int], most: int) -> tuple[str, ...]:
     return (*(shown(quasi.hierarchy.labels[leaf], 30) for leaf in common), f"and {len(leaves) - most + 1:,} more")
 
 
-def _tree(quasi: Quasi, label_of: Sequence[Label]) -> alt.LayerChart:
+def _tree(quasi: Quasi, label_of: Sequence[Label]) -> Chart:
     """Draw values at the left, joined by brackets to the label that they are published under."""
     left, right, end = WIDTH * 0.44, WIDTH * 0.53, WIDTH - 10
     strokes: list[dict[str, float]] = []
@@ -189,17 +178,15 @@ def _tree(quasi: Quasi, label_of: Sequence[Label]) -> alt.LayerChart:
         strokes.append({"x": bend, "x2": bend, "y": places[0], "y2": places[-1]})
         strokes.append({"x": bend, "x2": right, "y": middle, "y2": middle})
         at = places[-1] + (1.6 if len(places) > 1 else 1.15)
-    x = alt.X("x:Q", scale=None, axis=None)
-    y = alt.Y("y:Q", scale=alt.Scale(domain=[-0.5, at - 0.4], reverse=True, nice=False, zero=False), axis=None)
-    look = {"text": alt.Text("text:N"), "color": alt.Color("colour:N", scale=None)}
+    x = vega.shows("x:Q", scale=None, axis=None)
+    y = vega.shows("y:Q", scale=vega.options(domain=[-0.5, at - 0.4], reverse=True, nice=False, zero=False), axis=None)
+    look = {"text": "text:N", "color": vega.shows("colour:N", scale=None)}
     marks = [
-        alt.Chart(data(strokes))
-        .mark_rule(color=FAINT, strokeWidth=1.2, strokeCap="square")
-        .encode(x=x, x2=alt.X2("x2:Q"), y=y, y2=alt.Y2("y2:Q")),
-        alt.Chart(data(values)).mark_text(align="right", baseline="middle", limit=left - 6).encode(x=x, y=y, **look),
-        alt.Chart(data(labels))
-        .mark_text(align="left", baseline="middle", limit=end - right - 50)
-        .encode(x=x, y=y, **look),
+        Layer(strokes)
+        .mark("rule", color=FAINT, strokeWidth=1.2, strokeCap="square")
+        .encode(x=x, x2=vega.ends("x2"), y=y, y2=vega.ends("y2")),
+        Layer(values).mark("text", align="right", baseline="middle", limit=left - 6).encode(x=x, y=y, **look),
+        Layer(labels).mark("text", align="left", baseline="middle", limit=end - right - 50).encode(x=x, y=y, **look),
     ]
     return layered(*marks, width=WIDTH, height=round(LINE_HEIGHT * (at + 0.1)))
 

@@ -6,30 +6,14 @@ from decimal import Decimal
 from math import log
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.census.census import Quasi, place_of
+from ringfence.report import vega
 from ringfence.report.evidence import SPANS, Association, Marginal, SizeBin, Spans, WidthBin
-from ringfence.report.style import (
-    ACCENT,
-    FAINT,
-    ORIGINAL,
-    RELEASE,
-    SMALL_WIDTH,
-    WIDTH,
-    Chart,
-    Rows,
-    data,
-    finish,
-    layered,
-    named,
-    pixel_x,
-    pixel_y,
-    pixel_y2,
-    shown,
-)
+from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, SMALL_WIDTH, WIDTH, finish, named, shown
+from ringfence.report.vega import Chart, Layer, Options, Rows, layered
 from ringfence.report.words import percent
 from ringfence.values.keys import OnLine
 
@@ -56,52 +40,48 @@ def class_sizes(before: Sequence[SizeBin], after: Sequence[SizeBin], k: int, tit
         _size_panel(before, highest, k, ORIGINAL, "original", last=False),
         _size_panel(after, highest, k, RELEASE, "release", last=True),
     ]
-    return finish(alt.vconcat(*panels, spacing=26), title)
+    return finish(vega.below(*panels, spacing=26), title)
 
 
-def _size_panel(
-    bins: Sequence[SizeBin], highest: float, k: int, colour: str, name: str, *, last: bool
-) -> alt.LayerChart:
+def _size_panel(bins: Sequence[SizeBin], highest: float, k: int, colour: str, name: str, *, last: bool) -> Chart:
     top, height, width = bins[-1].high, 110, WIDTH - 20
     ticks = [edge for edge in (m * 10**e for e in range(12) for m in (1, 2, 5)) if edge <= top]
     if len(ticks) > 10:
         ticks = [edge for edge in ticks if str(edge).startswith("1")]
-    axis = alt.Axis(
+    axis = vega.options(
         values=ticks, format=",d", grid=False, zindex=1, labels=last, ticks=last, labelOverlap=True,
         title="size of the class: rows that share the same combination" if last else None,
     )  # fmt: skip
-    scale = alt.Scale(type="log", domain=[1, top], nice=False)
-    y = alt.Y("share:Q", axis=None, scale=alt.Scale(domain=[0, highest * 1.2]))
-    base = alt.Chart(
-        data(
-            [
-                {
-                    "low": part.low,
-                    "high": part.high,
-                    "middle": (part.low * part.high) ** 0.5,
-                    "share": part.share,
-                    "label": percent(part.share) if log(part.high / part.low) * width > NARROW * log(top) else "",
-                }
-                for part in bins
-                if part.share > 0
-            ]
-        )
+    scale = vega.options(type="log", domain=[1, top], nice=False)
+    y = vega.shows("share:Q", axis=None, scale=vega.options(domain=[0, highest * 1.2]))
+    base = Layer(
+        [
+            {
+                "low": part.low,
+                "high": part.high,
+                "middle": (part.low * part.high) ** 0.5,
+                "share": part.share,
+                "label": percent(part.share) if log(part.high / part.low) * width > NARROW * log(top) else "",
+            }
+            for part in bins
+            if part.share > 0
+        ]
     )
-    line = alt.Chart(data([{"k": k, "name": f"k = {k:,}"}]))
-    at_k = alt.X("k:Q", scale=scale)
+    line = Layer([{"k": k, "name": f"k = {k:,}"}])
+    at_k = vega.shows("k:Q", scale=scale)
     marks = [
-        base.mark_rect(color=colour, stroke="white").encode(
-            x=alt.X("low:Q", scale=scale, axis=axis), x2=alt.X2("high:Q"), y=y, y2=pixel_y2(height)
+        base.mark("rect", color=colour, stroke="white").encode(
+            x=vega.shows("low:Q", scale=scale, axis=axis), x2=vega.ends("high"), y=y, y2=vega.pixel(height)
         ),
-        line.mark_rule(color=ACCENT, strokeWidth=2, strokeDash=[5, 3]).encode(x=at_k),
-        base.mark_text(dy=-7, fontSize=11).encode(x=alt.X("middle:Q", scale=scale), y=y, text=alt.Text("label:N")),
-        alt.Chart(data([{"name": name}]))
-        .mark_text(align="right", fontWeight="bold", fontSize=13, color=FAINT if colour == ORIGINAL else colour)
-        .encode(x=pixel_x(width), y=pixel_y(-6), text=alt.Text("name:N")),
+        line.mark("rule", color=ACCENT, strokeWidth=2, strokeDash=[5, 3]).encode(x=at_k),
+        base.mark("text", dy=-7, fontSize=11).encode(x=vega.shows("middle:Q", scale=scale), y=y, text="label:N"),
+        Layer([{"name": name}])
+        .mark("text", align="right", fontWeight="bold", fontSize=13, color=FAINT if colour == ORIGINAL else colour)
+        .encode(x=vega.pixel(width), y=vega.pixel(-6), text="name:N"),
     ]
     if not last:
-        note = line.mark_text(color=ACCENT, align="left", dx=5, fontWeight="bold")
-        marks.append(note.encode(x=at_k, y=pixel_y(-6), text=alt.Text("name:N")))
+        note = line.mark("text", color=ACCENT, align="left", dx=5, fontWeight="bold")
+        marks.append(note.encode(x=at_k, y=vega.pixel(-6), text="name:N"))
     return layered(*marks, width=width, height=height)
 
 
@@ -154,16 +134,16 @@ def query_errors(errors: Floats, title: str) -> Chart:
     return finish(bars(rows, float(counts.max()) / len(errors), "share of the questions, by relative error"), title)
 
 
-def bars(rows: Rows, top: float, axis_title: str) -> alt.LayerChart:
+def bars(rows: Rows, top: float, axis_title: str) -> Chart:
     """Draw horizontal bars with their names at the left and their labels at the end."""
-    base, y = alt.Chart(data(rows)), named(rows)
-    axis = alt.Axis(format="~%", tickCount=5, title=axis_title)
-    x = alt.X("share:Q", scale=alt.Scale(domain=[0, top * 1.15]), axis=axis)
+    base, y = Layer(rows), named(rows)
+    axis = vega.options(format="~%", tickCount=5, title=axis_title)
+    x = vega.shows("share:Q", scale=vega.options(domain=[0, top * 1.15]), axis=axis)
     return layered(
-        base.mark_bar(color=RELEASE, height={"band": 0.66}).encode(x=x, y=y),
-        base.mark_text(align="left", dx=5).encode(x=x, y=y, text=alt.Text("label:N")),
+        base.mark("bar", color=RELEASE, height={"band": 0.66}).encode(x=x, y=y),
+        base.mark("text", align="left", dx=5).encode(x=x, y=y, text="label:N"),
         width=WIDTH,
-        height=alt.Step(24),
+        height=vega.step(24),
         fit=True,
     )
 
@@ -183,9 +163,9 @@ def marginal(quasi: Quasi, found: Marginal, title: str) -> Chart:
     parts = np.array_split(occurring, min(len(occurring), MOST_STEPS))  # neighbours by their mean, if there are many
     columns = [[float(shares[part].mean()) for part in parts] for shares in (found.before, found.after)]
     line = StepLine([float(number) for number in range(len(parts))], 1.0, columns)
-    axis = alt.Axis(title="values, in the order of the hierarchy", grid=False, labels=False, ticks=False)
-    at, low = (alt.X(field, scale=alt.Scale(nice=False, zero=False), axis=axis) for field in ("at:Q", "low:Q"))
-    return finish(_steps(line, at, low, alt.X2("high:Q")), title)
+    axis = vega.options(title="values, in the order of the hierarchy", grid=False, labels=False, ticks=False)
+    at, low = (vega.shows(field, scale=vega.options(nice=False, zero=False), axis=axis) for field in ("at:Q", "low:Q"))
+    return finish(_steps(line, at, low, vega.ends("high")), title)
 
 
 @dataclass(frozen=True)
@@ -222,14 +202,14 @@ def along(quasi: Quasi, field: str, **options: Any) -> Any:
     dates = quasi.has_dates
     kind = "T" if dates else "Q"
     if field == "high":
-        return alt.X2(f"high:{kind}")
+        return vega.ends(field)
     domain = {"domain": options.pop("domain")} if "domain" in options else {}
-    scale = alt.Scale(type="utc", nice=False, **domain) if dates else alt.Scale(nice=False, zero=False, **domain)
-    axis = alt.Axis(title=None, grid=False, tickCount=6, labelOverlap=True, **options)
-    return alt.X(f"{field}:{kind}", scale=scale, axis=axis)
+    scale = vega.options(type="utc", nice=False, **domain) if dates else vega.options(nice=False, zero=False, **domain)
+    axis = vega.options(title=None, grid=False, tickCount=6, labelOverlap=True, **options)
+    return vega.shows(f"{field}:{kind}", scale=scale, axis=axis)
 
 
-def outlined(line: StepLine, heights: Sequence[float]) -> alt.Chart:
+def outlined(line: StepLine, heights: Sequence[float]) -> Layer:
     """Draw steps as one filled shape, from the field `at`: hundreds of bars would show their seams."""
     corners: list[dict[str, float]] = []
     ends = [*line.places[1:], np.inf]
@@ -238,7 +218,7 @@ def outlined(line: StepLine, heights: Sequence[float]) -> alt.Chart:
             corners += [{"at": corners[-1]["at"], "height": 0.0}, {"at": place, "height": 0.0}]
         end = following if following - place < 1.001 * line.width else place + line.width
         corners += [{"at": place, "height": height}, {"at": end, "height": height}]
-    shape: alt.Chart = alt.Chart(data(corners)).mark_area(color=ORIGINAL, order=False)  # joined as they are listed
+    shape: Layer = Layer(corners).mark("area", color=ORIGINAL, order=False)  # joined as they are listed
     return shape
 
 
@@ -254,11 +234,11 @@ def _strokes(line: StepLine, heights: Sequence[float]) -> list[dict[str, float]]
     return strokes
 
 
-def _steps(line: StepLine, at: alt.X, low: alt.X, high: alt.X2) -> alt.LayerChart:
-    shares = alt.Axis(format=".1~%", tickCount=3, title=None, domain=False, ticks=False)
-    y = alt.Y("height:Q", axis=shares, stack=None)
+def _steps(line: StepLine, at: Options, low: Options, high: Options) -> Chart:
+    shares = vega.options(format=".1~%", tickCount=3, title=None, domain=False, ticks=False)
+    y = vega.shows("height:Q", axis=shares, stack=None)
     before, after = line.columns
-    strokes = alt.Chart(data(_strokes(line, after))).mark_rule(color=RELEASE, strokeWidth=2)
+    strokes = Layer(_strokes(line, after)).mark("rule", color=RELEASE, strokeWidth=2)
     return layered(
         outlined(line, before).encode(x=at, y=y),
         strokes.encode(x=low, x2=high, y=y),
@@ -268,7 +248,7 @@ def _steps(line: StepLine, at: alt.X, low: alt.X, high: alt.X2) -> alt.LayerChar
     )
 
 
-def _listed(quasi: Quasi, found: Marginal, leaves: list[int]) -> alt.LayerChart:
+def _listed(quasi: Quasi, found: Marginal, leaves: list[int]) -> Chart:
     """Draw values by name, the commonest first."""
     common = sorted(leaves, key=lambda leaf: -found.before[leaf])[:SHOWN_VALUES]
     rows = [
@@ -281,14 +261,14 @@ def _listed(quasi: Quasi, found: Marginal, leaves: list[int]) -> alt.LayerChart:
         for place, leaf in enumerate(common)
     ]
     left_out = f"the {SHOWN_VALUES} commonest of {len(leaves)} values" if len(leaves) > SHOWN_VALUES else None
-    base, y, axis = alt.Chart(data(rows)), named(rows), alt.Axis(format="~%", tickCount=3, title=left_out)
-    bars = base.mark_bar(color=ORIGINAL, height={"band": 0.7})
-    ticks = base.mark_tick(color=RELEASE, opacity=1, thickness=3, height={"band": 0.9})
+    base, y, axis = Layer(rows), named(rows), vega.options(format="~%", tickCount=3, title=left_out)
+    bars = base.mark("bar", color=ORIGINAL, height={"band": 0.7})
+    ticks = base.mark("tick", color=RELEASE, opacity=1, thickness=3, height={"band": 0.9})
     return layered(
-        bars.encode(x=alt.X("before:Q", axis=axis), y=y),
-        ticks.encode(x=alt.X("after:Q", axis=axis), y=y),
+        bars.encode(x=vega.shows("before:Q", axis=axis), y=y),
+        ticks.encode(x=vega.shows("after:Q", axis=axis), y=y),
         width=SMALL_WIDTH,
-        height=alt.Step(17),
+        height=vega.step(17),
         fit=True,
     )
 
@@ -308,15 +288,15 @@ def associations(pairs: Sequence[Association], title: str) -> Chart:
         for place, pair in enumerate(pairs[:SHOWN_PAIRS])
     ]
     top = max(0.1, *(max(pair.before, pair.after) for pair in pairs))
-    axis = alt.Axis(tickCount=5, title="strength of the association (Cramér's V)")
-    base, y, scale = alt.Chart(data(rows)), named(rows), alt.Scale(domain=[0, min(1.0, top * 1.05)])
-    before, after = (alt.X(f"{field}:Q", scale=scale, axis=axis) for field in ("before", "after"))
+    axis = vega.options(tickCount=5, title="strength of the association (Cramér's V)")
+    base, y, scale = Layer(rows), named(rows), vega.options(domain=[0, min(1.0, top * 1.05)])
+    before, after = (vega.shows(f"{field}:Q", scale=scale, axis=axis) for field in ("before", "after"))
     chart = layered(
-        base.mark_rule(color="#c9d0d8", strokeWidth=3).encode(x=before, x2=alt.X2("after:Q"), y=y),
-        base.mark_circle(color="#838d98", size=90, opacity=1).encode(x=before, y=y),
-        base.mark_square(color=RELEASE, size=80, opacity=1).encode(x=after, y=y),
+        base.mark("rule", color="#c9d0d8", strokeWidth=3).encode(x=before, x2=vega.ends("after"), y=y),
+        base.mark("circle", color="#838d98", size=90, opacity=1).encode(x=before, y=y),
+        base.mark("square", color=RELEASE, size=80, opacity=1).encode(x=after, y=y),
         width=WIDTH,
-        height=alt.Step(22),
+        height=vega.step(22),
         fit=True,
     )
     return finish(chart, title)

@@ -5,14 +5,10 @@ appear as values only: Vega reads dots, brackets and quotes in field names as sy
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-import altair as alt
-import vl_convert
-
-Chart: TypeAlias = alt.LayerChart | alt.VConcatChart
-Rows: TypeAlias = Sequence[Mapping[str, Any]]
+from ringfence.report import vega
+from ringfence.report.vega import Chart, Options, Rows
 
 ORIGINAL, RELEASE, ACCENT, INK, FAINT = "#a3abb5", "#1c5d99", "#a8450f", "#222b35", "#5b6672"
 WIDTH = 460
@@ -40,48 +36,18 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def data(rows: Rows) -> alt.Data:
-    """Return rows as a chart's own data: as text, since Altair copies lists whenever a chart is touched."""
-    text = json.dumps([dict(row) for row in rows])
-    return alt.Data(values=text, format=alt.DataFormat(type="json"))  # type: ignore[no-untyped-call]
-
-
 def finish(chart: Chart, title: str) -> Chart:
-    """Give a chart its title and the look of all: in place, since Altair's own ways to do so copy it each time."""
-    chart["title"] = _wrapped(title)
-    chart["config"] = CONFIG
-    return chart
+    """Return a chart with its title and the look of all."""
+    return {**chart, "title": _wrapped(title), "config": CONFIG}
 
 
-def layered(*marks: alt.Chart, width: int, height: int | alt.Step, fit: bool = False) -> alt.LayerChart:
-    """Lay marks over each other; with `fit`, the width includes the names at the axis."""
-    size = {"autosize": alt.AutoSizeParams(type="fit-x", contains="padding")} if fit else {}
-    chart: Any = alt.layer(*marks, width=width, height=height, **size)
-    return cast(alt.LayerChart, chart)  # it would be another kind only if a mark were faceted
-
-
-def pixel_x(place: float) -> alt.XValue:
-    """Put marks at one place from the left."""
-    return alt.XValue(place)  # type: ignore[no-untyped-call]
-
-
-def pixel_y(place: float) -> alt.YValue:
-    """Put marks at one place from the top."""
-    return alt.YValue(place)  # type: ignore[no-untyped-call]
-
-
-def pixel_y2(place: float) -> alt.Y2Value:
-    """Let marks end at one place from the top."""
-    return alt.Y2Value(place)  # type: ignore[no-untyped-call]
-
-
-def named(rows: Rows, widest: int = 200) -> alt.Y:
+def named(rows: Rows, widest: int = 200) -> Options:
     """Return an axis of names in the order of `place`: names may repeat once they are shortened, places do not."""
     names = {str(row["place"]): row["name"] for row in rows}
     # Vega reads the dictionary as an expression: JSON is one, with all its quotes and brackets inside of strings.
     look_up = f"({json.dumps(names)})[datum.value]"
-    axis = alt.Axis(title=None, domain=False, ticks=False, labelPadding=8, labelExpr=look_up, labelLimit=widest)
-    return alt.Y("place:O", sort=None, axis=axis)
+    axis = vega.options(title=None, domain=False, ticks=False, labelPadding=8, labelExpr=look_up, labelLimit=widest)
+    return vega.shows("place:O", sort=None, axis=axis)
 
 
 def shown(label: str | None, most: int = 40) -> str:
@@ -106,12 +72,4 @@ def _wrapped(title: str) -> list[str]:
 
 def as_svg(chart: Chart, *, titled: bool) -> str:
     """Return a chart as SVG; without its title where a page sets that as text."""
-    spec = chart.to_dict(validate=False)
-    if not titled:
-        spec.pop("title", None)
-    return str(vl_convert.vegalite_to_svg(spec))
-
-
-def as_png(chart: Chart) -> bytes:
-    """Return a chart as PNG, at twice the size on screen."""
-    return bytes(vl_convert.vegalite_to_png(chart.to_dict(validate=False), scale=2))
+    return vega.svg(chart if titled else {key: said for key, said in chart.items() if key != "title"})

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from ringfence.audit.verdict import Verdict
 from ringfence.census.baskets import Baskets
 from ringfence.census.census import Census
-from ringfence.report.style import Chart
+from ringfence.report.vega import Chart
 from ringfence.search.decision import Decision
 from ringfence.spec import Spec
 
