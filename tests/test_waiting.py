@@ -48,7 +48,7 @@ def endless() -> rf.Spec:
 
 def test_events_tell_the_stages_and_how_far_a_search_is() -> None:
     events: list[rf.Event] = []
-    spec = endless().model_copy(update={"method": endless().method.model_copy(update={"time_limit": 2})})
+    spec = endless().model_copy(update={"method": endless().method.model_copy(update={"time_limit": 0.8})})
     release = rf.anonymize(crowd(), spec, listener=events.append)
     stages = list(dict.fromkeys(event.stage for event in events if event.stage != "compile"))
     assert stages == ["count", "search", "rewrite", "audit"]
@@ -180,7 +180,7 @@ def folder(tmp_path: Path) -> Path:
     pyarrow.csv.write_csv(crowd(), tmp_path / "crowd.csv")
     attributes = "".join(f'[attributes.q{place}]\nrole = "quasi"\n' for place in range(6))
     (tmp_path / "endless.toml").write_text(ENDLESS + attributes)
-    quick = ENDLESS.replace('scheme = "set"', 'scheme = "set"\ntime_limit = 0.5')
+    quick = ENDLESS.replace('scheme = "set"', 'scheme = "set"\ntime_limit = 0.2')
     (tmp_path / "quick.toml").write_text(quick + attributes)
     return tmp_path
 
@@ -233,8 +233,7 @@ def test_ctrl_c_takes_the_best_so_far(folder: Path) -> None:
 
 
 def test_ctrl_c_twice_keeps_what_was_there(folder: Path) -> None:
-    first = Terminal(folder, "run", "quick.toml", "-o", "out", "--no-report")
-    assert first.end() == 0, first.said
+    rf.run(rf.Spec.load(folder / "quick.toml"), folder / "out", report=False)
     kept = (folder / "out" / "public" / "release.csv").read_bytes()
     terminal = Terminal(folder, "run", "endless.toml", "-o", "out", "--no-report")
     terminal.interrupt_at("best")
