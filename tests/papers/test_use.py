@@ -49,7 +49,7 @@ def test_the_prose_says_what_the_tables_say() -> None:
             and all(share("adult", k, "questions") * of["cluster"]["questions"] == pytest.approx(of[USE]["questions"])
                     for k, of in adult.items()),
         ),
-        ("it has 21 to 54 % of the error", [round(100 * f(unchosen)) for f in (min, max)] == [21, 54]),
+        ("it has 21 to 53 % of the error", [round(100 * f(unchosen)) for f in (min, max)] == [21, 53]),
         (
             "in a survey of 25 columns, where hardly anybody is like anybody else, `cluster` is as good in questions"
             " and queries, and better in pairs",
@@ -57,17 +57,17 @@ def test_the_prose_says_what_the_tables_say() -> None:
             and share("survey", 5, "pairs") > 1.1,
         ),
         (
-            "on Adult at k = 50 the AUC is .8714, that of `local` .8787; at k = 5 and 10 they are within .0001",
-            (adult[50][USE]["AUC"], adult[50]["local"]["AUC"]) == (0.8714, 0.8787)
-            and all(abs(adult[k][USE]["AUC"] - adult[k]["local"]["AUC"]) < 0.00011 for k in (5, 10)),
+            "on Adult at k = 50 the AUC is .8712, that of `local` .8787; at k = 5 and 10 they are within .0002",
+            (adult[50][USE]["AUC"], adult[50]["local"]["AUC"]) == (0.8712, 0.8787)
+            and all(abs(adult[k][USE]["AUC"] - adult[k]["local"]["AUC"]) < 0.00021 for k in (5, 10)),
         ),
-        ("It takes up to four times as long as `local`, and hides more detail", 3.9 < max(slower) < 4.1),
+        ("It takes up to three times as long as `local`, and hides more detail", 2.8 < max(slower) < 3.25),
         (
             "off by .0295 on Adult, five times as much as with sets",
             labels["questions"] == 0.0295 and round(labels["questions"] / adult[5][USE]["questions"]) == 5,
         ),
         ("cost next to nothing beside that (.0306)", loose["questions"] == 0.0306),
-        ("The AUC is .8775 and .8764 then", (labels["AUC"], loose["AUC"]) == (0.8775, 0.8764)),
+        ("The AUC is .8776 and .8763 then", (labels["AUC"], loose["AUC"]) == (0.8776, 0.8763)),
         (
             "loose labels cost more: .1166, with sets .0720",
             [by["visits", 5, USE, shown]["questions"] for shown in ("loose labels", "sets")] == [0.1166, 0.072],
@@ -79,10 +79,10 @@ def test_the_prose_says_what_the_tables_say() -> None:
             == [("optimal, 1 % gone", "labels")] and at_5["optimal, 1 % gone", "labels"] == 1.2184,
         ),
         (
-            "users of `local` are off by .6137, of `ring` by .6669 and of `mondrian` by .9532",
-            [at_50[name] for name in ("local", "ring", "mondrian")] == [0.6137, 0.6669, 0.9532],
+            "users of `local` are off by .6138, of `ring` by .6668 and of `mondrian` by .9532",
+            [at_50[name] for name in ("local", "ring", "mondrian")] == [0.6138, 0.6668, 0.9532],
         ),
-        ("Those of `metric = \"use\"` are off by .1439", at_50[USE] == 0.1439),
+        ("Those of `metric = \"use\"` are off by .1440", at_50[USE] == 0.144),
     ]  # fmt: skip
     given = [
         "the 15,060 complete rows",
