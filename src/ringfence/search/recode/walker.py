@@ -34,9 +34,9 @@ what is merged at too high a price stays merged."""
 HALVINGS = 14
 """How often the range of prices is halved in which the limit just holds."""
 
-TRIES = 1
-"""An attribute of more values than lines have units is improved again and again, once it gains, until so many tries in
-a row are no gain: a line has few of its cuts, and a place that is left before they are good is taken for a bad one."""
+GAINING = 3e-3
+"""An attribute of more values than lines have units is improved again as long as a try lowers the loss by such a share:
+a line has few of its cuts, and a place that is left before they are good is taken for a bad one."""
 
 SAME = 1e-9
 """Losses that differ by less than this share of a row, for each row, are equal."""
@@ -294,17 +294,13 @@ class Walker:
         be tried before another one gains."""
         idle, turn, any_gained = tried, 0, False
         while idle < len(order) and self._go_on(1):
-            gained = step(order[turn % len(order)])
-            if gained and order[turn % len(order)] in self.large:
-                self._go_on_with(order[turn % len(order)], step)
+            a, before = order[turn % len(order)], self.loss
+            gained = step(a)
+            while a in self.large and before - self.loss > GAINING * abs(before) and self._go_on(1):
+                before = self.loss
+                step(a)
             idle, turn, any_gained = (1 if gained else idle + 1), turn + 1, any_gained or gained
         return any_gained
-
-    def _go_on_with(self, a: int, step: Callable[[int], bool]) -> None:
-        """Improve an attribute until so many tries in a row are no gain."""
-        failed = 0
-        while failed < TRIES and self._go_on(1):
-            failed = 0 if step(a) else failed + 1
 
     def spread(self, price: float, order: Sequence[int]) -> None:
         """From the coarsest recoding, share what may be told among attributes: descend with a k of half of all rows,
