@@ -27,7 +27,7 @@ from ringfence.search.recode.kicks import _kicked_branch
 from ringfence.search.recode.lines import labels_of
 from ringfence.search.recode.partitions import CUT, RUNS, SETS, Branch, Rule
 from ringfence.search.recode.question import question
-from ringfence.search.recode.rungs import CONTAINED, RUNGS, contained_spaces
+from ringfence.search.recode.rungs import CONTAINED, RUNGS, ByLevels, contained_spaces
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import fitted
 from ringfence.search.recode.walker import state_of
@@ -273,6 +273,24 @@ def test_under_a_time_limit_seconds_are_shared_instead_of_steps() -> None:
         turns[id(walking)] += 1
     assert abs(own.effort - other.effort) <= 0.5
     assert turns[id(other)] > 50 * turns[id(own)] > 0
+
+
+def test_levels_are_not_left_while_they_may_soon_be_better() -> None:
+    """What is best of them so far says nothing about their optimum: it is often met last."""
+    spec, census = wards()
+    for best, stops in ((0.9, True), (0.7, False)):
+        now = [0.0]
+        levels = ByLevels(census, spec, Watch(10.0, clock=lambda now=now: now[0]))  # type: ignore[misc]
+        beside = levels._watch
+        beside.best = best
+        levels.leave(0.8)
+        assert beside.known == inf
+        now[0] = 2.0
+        levels.leave(0.8)
+        assert (beside.known, beside.stopped) == (0.8, False)
+        now[0] = 4.0
+        levels.leave(0.85)
+        assert (beside.known, beside.stopped) == (0.8, stops)
 
 
 def test_two_places_are_mixed_attribute_by_attribute() -> None:
