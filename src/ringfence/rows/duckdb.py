@@ -33,7 +33,7 @@ from ringfence.rows.duckdb_sql import (
 from ringfence.rows.duckdb_words import first_sentence, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
-from ringfence.rows.in_memory import compares_alike, plain
+from ringfence.rows.in_memory import coded, compares_alike, plain
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
 from ringfence.rows.repeated import Repeated, lines_repeat
@@ -140,7 +140,7 @@ class DuckDB(InMemory):
     def holding(self, rows: ibis.Table, texts: Mapping[str, pa.Array]) -> ibis.Table:
         """Return rows of which some columns of text hold these texts: as enumerations."""
         name = self._name()
-        query = self._enumerations.of(statement(rows.op()), texts, name)
+        query = self._enumerations.of(self._statement(rows), texts, name)
         self._duckdb.execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
         kinds = [quoted(f"{name} texts {place}") for place in range(len(texts))]
         self._made += [
@@ -217,7 +217,7 @@ class DuckDB(InMemory):
             return self._collapsed(rows)
         path = self._scratch / f"{self._name()}.parquet"
         with self.blaming(f"cannot write {str(path)!r}"):
-            self._duckdb.execute(f"COPY ({self._ibis.compile(rows)}) TO {literal(str(path))} (FORMAT parquet)")
+            self._duckdb.execute(f"COPY ({self._statement(rows)}) TO {literal(str(path))} (FORMAT parquet)")
         self._cleanup.callback(path.unlink, missing_ok=True)
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
@@ -235,7 +235,7 @@ class DuckDB(InMemory):
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
         name = self._name()
         with self.blaming():
-            query = self._enumerations.as_text(statement(rows.op()))
+            query = self._enumerations.as_text(self._statement(rows))
             self._duckdb.execute(f'CREATE TEMP TABLE "{name}" AS {query}')
         self._made.append((self._tables, "TABLE", quoted(name)))
         return self._ibis.table(name)
@@ -273,13 +273,13 @@ class DuckDB(InMemory):
         if held is not None:
             return plain(held)
         with self.blaming():
-            table = self._duckdb.execute(statement(rows.op())).to_arrow_table()
+            table = self._duckdb.execute(self._statement(rows)).to_arrow_table()
         return table.cast(_plain(table.schema))
 
     def batches(self, rows: ibis.Table) -> Iterator[pa.RecordBatch]:
         """Carry an expression out and return its rows in batches as they come, with labels as plain text."""
         with self.blaming():
-            reader = self._duckdb.execute(statement(rows.op())).to_arrow_reader(BATCH)
+            reader = self._duckdb.execute(self._statement(rows)).to_arrow_reader(BATCH)
             for batch in reader:
                 yield batch.cast(_plain(batch.schema))
 
@@ -289,7 +289,7 @@ class DuckDB(InMemory):
             return
         if path.suffix == ".parquet":
             with self.blaming(f"cannot write {str(path)!r}"):
-                self._enumerations.write_parquet(statement(rows.op()), path)
+                self._enumerations.write_parquet(self._statement(rows), path)
             return
         if path.suffix in BASKETS.suffixes:
             options = "FORMAT csv, HEADER false, DELIMITER '\x01', QUOTE '', ESCAPE ''"
@@ -299,7 +299,7 @@ class DuckDB(InMemory):
             if len(rows.columns) == 1:  # a row without its only value would be an empty line, which readers pass over
                 rows = with_columns(rows, {name: as_text(rows[name]).fill_null("") for name in rows.columns})
         with self.blaming(f"cannot write {str(path)!r}"):
-            query = self._enumerations.as_text(statement(rows.op()))
+            query = self._enumerations.as_text(self._statement(rows))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(path))} ({options})")
 
     def _write_lines(self, rows: ibis.Table, path: Path, data: Data) -> bool:
@@ -321,7 +321,7 @@ class DuckDB(InMemory):
         """Carry an expression out into Parquet files of a new folder; the values of some columns become folders."""
         parts = f", PARTITION_BY ({', '.join(map(quoted, partition_by))})" if partition_by else ", PER_THREAD_OUTPUT"
         with self.blaming(f"cannot write {str(folder)!r}"):
-            query = self._enumerations.as_text(self._ibis.compile(rows))
+            query = self._enumerations.as_text(self._statement(rows))
             self._duckdb.execute(f"COPY ({query}) TO {literal(str(folder))} (FORMAT parquet{parts})")
 
     def versions(self) -> dict[str, str]:
@@ -339,6 +339,29 @@ class DuckDB(InMemory):
         named = [text for path, text in texts.items() if path in message] or [*texts.values()]
         shown = listed(dict.fromkeys(shown for shown, _ in named)) if named else "the text file"
         return DataError(f"cannot read {shown}: {first_sentence(message, named[0][1] if named else None)}")
+
+    def _statement(self, rows: ibis.Table) -> str:
+        """Return an expression in SQL, with all tables in it where the engine finds them."""
+        if self._repeats.orders:
+            for table in rows.op().find(ops.DatabaseTable):
+                if table.name in self._repeats.orders:
+                    self._held_as(table.name)
+        return statement(rows.op())
+
+    def _held_as(self, name: str) -> pa.Table | None:
+        """Return a table in memory by its name; rows in an order that was drawn are put together when they are first
+        asked for."""
+        if name not in self._held and name in self._repeats.orders:
+            self._held[name] = self._repeats.orders[name].table
+            if "_duckdb" in self.__dict__:
+                self._duckdb.register(name, self._held[name])
+        return self._held.get(name)
+
+    def _in_drawn_order(self, few: Repeated) -> ibis.Table:
+        """Return rows that repeat in an order that is drawn here."""
+        order, name = few.shuffled(), self._name()
+        self._repeats.orders[name] = order
+        return self._table(name, self._register(coded(order.distinct)).schema())
 
     def _name(self) -> str:
         self._tables += 1

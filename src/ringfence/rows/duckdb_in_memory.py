@@ -39,7 +39,6 @@ class InMemory(Engine):
     """
 
     _limit: str | None
-    _held: dict[str, pa.Table]
     _repeats: Repeats
 
     @property
@@ -50,6 +49,14 @@ class InMemory(Engine):
     @abstractmethod
     def _register(self, table: pa.Table) -> ibis.Table:
         """Hold a table under a name of its own."""
+
+    @abstractmethod
+    def _held_as(self, name: str) -> pa.Table | None:
+        """Return the table that has a name, if one is held under it."""
+
+    @abstractmethod
+    def _in_drawn_order(self, few: Repeated) -> ibis.Table:
+        """Return rows that repeat in an order that is drawn here."""
 
     def each_once(self, rows: ibis.Table) -> ibis.Table | None:
         """Return the different rows of those that repeat."""
@@ -124,12 +131,6 @@ class InMemory(Engine):
         done = None if held is None else recoded(held, steps)
         return None if done is None else self._register(shuffled(done.select(list(columns))))
 
-    def _in_drawn_order(self, few: Repeated) -> ibis.Table:
-        order = few.shuffled()
-        rows = self._register(order.table)
-        self._repeats.orders[rows.get_name()] = order
-        return rows
-
     def _has_room(self, cells: int) -> bool:
         """Whether so many cells may be in memory: a part of what the engine may have, if that is not to be spared."""
         return self._limit is None and cells * CELL <= SHARE_IN_MEMORY * gibibytes(self.memory) * 2**30
@@ -163,7 +164,7 @@ class InMemory(Engine):
             isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns)
         ):
             node = node.parent
-        held = self._held.get(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
+        held = self._held_as(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
         if held is None or not all(allowed(held.schema.field(name).type) for name in columns):
             return None
         return held.select(list(columns))
