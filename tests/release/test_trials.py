@@ -90,3 +90,18 @@ def test_what_would_not_end_in_time_is_not_begun() -> None:
     with pytest.raises(trials._TimeUp):
         found._need_time(ring)
     assert found._share(local) == LEAST_SECONDS
+
+
+def test_rings_are_not_begun_where_their_audit_would_take_too_long() -> None:
+    found, every = some_trials(took={"local": [5.0]}, over={"local": 0.0, "ring": 0.0})
+    ring = next(each for each in every if each.spec.method.name == "ring")
+    other = next(each for each in every if each.spec.method.name == "cluster")
+    found._need_time(ring)
+    found.bench = SimpleNamespace(rows=3_000_000)
+    assert found._beside(ring) == pytest.approx(5 * 11.5)
+    with pytest.raises(trials._TimeUp, match="more than 60 seconds"):
+        found._need_time(ring)
+    found._need_time(other)
+    assert found._share(other) > LEAST_SECONDS  # and nothing is kept for them
+    found.took["ring"] = [2.0]
+    found._need_time(ring)  # once it is known, that counts

@@ -29,6 +29,9 @@ AHEAD = SEARCHES + 3
 """How many candidates are under way at most: searches go on while what was found before is carried out."""
 LEAST_SECONDS = 0.2
 """No search gets less than this, as long as there is any time left."""
+RINGS, RINGS_AGAIN = 4, 400_000
+"""Beside their search, rings take about so many times as long as others, and once more for each so many rows: their
+audit links every row with all that it may be."""
 LAST_SHARE = 0.15
 """The share of the time that is left to write down what was found, and for what takes longer than it should."""
 
@@ -159,9 +162,12 @@ class _Trials:
 
     def _beside(self, candidate: Candidate) -> float:
         """Return how long a candidate takes beside its search, as far as is known: as long as others of its method, or
-        as all others; before any is known, about as long as it took to get ready."""
-        took = self.took.get(candidate.spec.method.name) or [each for some in [*self.took.values()] for each in some]
-        return fmean(took or [self.getting_ready])
+        as all others, rings longer; before any is known, about as long as it took to get ready."""
+        took = self.took.get(candidate.spec.method.name)
+        if took:
+            return fmean(took)
+        times = RINGS + self.bench.rows / RINGS_AGAIN if candidate.spec.method.name == "ring" else 1
+        return times * fmean([each for some in [*self.took.values()] for each in some] or [self.getting_ready])
 
     def _beyond(self, candidate: Candidate) -> float:
         """Return by how much a search goes on beyond its share: as the last of its method did, or the others did."""
@@ -183,9 +189,10 @@ class _Trials:
         left, now = self._left(), self._now()
         room, following = SEARCHES * left / 2, [candidate]
         for each in [*self.waiting.values()]:
-            room -= self._beside(each) + self._beyond(each)
-            if room > 0 and each is not candidate:
-                following.append(each)
+            needed = self._beside(each) + self._beyond(each)
+            if each is candidate or needed < room:
+                room -= needed
+                following += [each] * (each is not candidate)
         taken = sum(map(self._beside, [*following, *self.found.values()])) + sum(map(self._beyond, following))
         taken += sum(max(0.0, until - now) for until in [*self.searching.values()])
         share = (SEARCHES * left - taken) * candidate.worth / sum(each.worth for each in following)
