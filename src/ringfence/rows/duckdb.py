@@ -108,7 +108,7 @@ class DuckDB(InMemory):
     @property
     def memory(self) -> str:
         """How much memory the engine may use before it goes on on the disk."""
-        return setting(self._duckdb, "memory_limit") if "_duckdb" in self.__dict__ else usual_memory()
+        return usual_memory() if self._limit is None else setting(self._duckdb, "memory_limit")
 
     def __exit__(self, *_: object) -> None:
         connection = getattr(self._ibis, "con", None)
