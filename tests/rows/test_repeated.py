@@ -117,6 +117,16 @@ def test_rows_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert multiset(engine.fetch(engine.loaded(rows))) == multiset(other.fetch(plainly))
 
 
+def test_what_is_too_much_for_memory_goes_the_usual_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, PEOPLE * 50)
+    monkeypatch.setattr("ringfence.rows.duckdb_in_memory.SHARE_IN_MEMORY", 1e-9)
+    with DuckDB(Data()) as engine:
+        opened = engine.open(path, Data())
+        rows = engine.at_hand(opened)
+        assert engine.each_once(rows) is None
+        assert engine.fetch(rows).equals(engine.fetch(opened))
+
+
 def test_the_first_of_some_rows_is_that_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path, [*PEOPLE * 50, "60,Oslo,", "61,,flu", *PEOPLE * 50])
     with DuckDB(Data()) as engine:

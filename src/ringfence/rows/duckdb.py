@@ -47,6 +47,8 @@ NAME = "table "
 """How the names begin that tables are given, in the order in which they come."""
 BATCH = 100_000
 """How many rows are handed out at a time."""
+TEXT_CELL = 4
+"""As much memory as so many cells that are numbers is what one of text takes, about."""
 
 
 class DuckDB(InMemory):
@@ -214,16 +216,23 @@ class DuckDB(InMemory):
         if not found:
             return rows
         if self._limit is None and all(map(compares_alike, plain_schema(rows).types)) and lines_repeat(found[0]):
-            return self._collapsed(rows)
+            spread = self._collapsed(rows)
+            if spread is not None:
+                return spread
         path = self._scratch / f"{self._name()}.parquet"
         with self.blaming(f"cannot write {str(path)!r}"):
             self._duckdb.execute(f"COPY ({self._statement(rows)}) TO {literal(str(path))} (FORMAT parquet)")
         self._cleanup.callback(path.unlink, missing_ok=True)
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
-    def _collapsed(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows as a view of the different ones, which are counted."""
-        counted = self.combinations(rows, rows.columns)
+    def _collapsed(self, rows: ibis.Table) -> ibis.Table | None:
+        """Return rows as a view of the different ones, which are counted: by the engine, which goes to the disk where
+        its memory ends. None where there are too many of them to be in memory, whatever some places of the file say."""
+        kept = self.keep(rows.group_by(list(rows.columns)).aggregate(rows.count().name(ROWS)))
+        counted = self.fetch(kept) if self._has_room(TEXT_CELL * self.size(kept) * len(rows.columns)) else None
+        self.let_go(kept)
+        if counted is None:
+            return None
         held = self.hold(counted)
         names, each = ", ".join(map(quoted, rows.columns)), f"unnest(range({quoted(ROWS)}))"
         spread = self._view(f"SELECT {names} FROM (SELECT *, {each} FROM {quoted(held.get_name())})")

@@ -61,9 +61,10 @@ class Repeated:
         """Draw an order of the rows.
 
         Numbers are drawn for all rows from the operating system's entropy, and sorted together with which row each
-        is, which takes their last bits. Two rows with the same number, of three million about one pair, come in the
-        order of `distinct`; so that this was drawn before. What the order depends on is then the rows that are there
-        and entropy, nothing else: neither the order of the input nor what rows were before can show in it.
+        is, which takes their last bits. Two rows with the same number come in the order of `distinct`: one pair in
+        every fourth release of three million rows, a million of them different, and far fewer of fewer. So that order
+        was drawn before, by numbers of 64 bits. What the order depends on is then the rows that are there and entropy:
+        neither the order of the input nor what rows were before can show in it.
         """
         order = np.argsort(drawn(len(self.times)))
         times = self.times[order]
