@@ -2,6 +2,7 @@
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -40,6 +41,10 @@ def multiset(table: pa.Table) -> Counter[Any]:
     return Counter(tuple(row.values()) for row in table.to_pylist())
 
 
+def held(counted: pa.Table) -> Repeated:
+    return Repeated.of(counted.drop_columns([ROWS]), counted[ROWS].to_numpy())
+
+
 def asked(**more: Any) -> rf.Spec:
     attributes = {"age": FLAT, "town": FLAT, "illness": {"role": "sensitive"}, **more.pop("attributes", {})}
     privacy = more.pop("privacy", {"k": 3})
@@ -62,7 +67,7 @@ def test_lines_that_repeat_are_noticed(tmp_path: Path, monkeypatch: pytest.Monke
 @given(tables(), recodings(), st.lists(st.sampled_from(ALIKE), unique=True, min_size=1))
 def test_different_rows_are_recoded_as_all_are(table: pa.Table, steps: list[Step], columns: list[str]) -> None:
     table = table.drop_columns(["number"])  # of which Arrow may tell apart what engines take for the same
-    few = Repeated.of(counted(table, table.column_names))
+    few = held(counted(table, table.column_names))
     assert few.total == table.num_rows
     assert multiset(plain(few.spread())) == multiset(table)
     done, all_done = few.recoded(steps, columns), recoded(coded(table), steps)
@@ -77,7 +82,7 @@ def test_different_rows_are_recoded_as_all_are(table: pa.Table, steps: list[Step
 
 
 def test_every_order_is_as_likely() -> None:
-    few = Repeated.of(pa.table({"a": ["x", "y", "z"], ROWS: [2, 1, 1]}))
+    few = held(pa.table({"a": ["x", "y", "z"], ROWS: [2, 1, 1]}))
     draws = 12_000
     orders = Counter("".join(few.shuffled().table["a"].to_pylist()) for _ in range(draws))
     assert len(orders) == 12
@@ -86,7 +91,7 @@ def test_every_order_is_as_likely() -> None:
 
 def test_rows_with_the_same_number_tell_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all numbers were the same, the order would be that of the different rows, which is drawn as well."""
-    few = Repeated.of(pa.table({"a": ["x", "y", "z"], ROWS: [50, 50, 50]}))
+    few = held(pa.table({"a": ["x", "y", "z"], ROWS: [50, 50, 50]}))
     honest = in_memory.drawn
     monkeypatch.setattr(repeated, "drawn", lambda count: honest(count) * 0 if count == 150 else honest(count))
     firsts = Counter(few.shuffled().table["a"][0].as_py() for _ in range(300))
@@ -216,3 +221,86 @@ def test_dates_that_cannot_be_read_are_named_by_their_row(tmp_path: Path) -> Non
     spec = asked(data={"source": str(path)}, attributes={"age": {**FLAT, "format": "%d.%m.%Y"}})
     with pytest.raises(DataError, match=r"row 301"):
         rf.run(spec, tmp_path / "out")
+
+
+def lines_of(folder: Path, content: bytes) -> Path:
+    path = folder / "lines.csv"
+    path.write_bytes(content)
+    return path
+
+
+FOLDED = {
+    "plain": b"1,2\n3,4\n",
+    "quoted": b'"1","a, ""b"""\n3,"4"\n',
+    "both spellings of a row": b'1,"2"\n"1",2\n1,2\n',
+    "of Windows": b"1,2\r\n3,4\r\n",
+    "missing": b",2\n?,4\n",
+    "NUL": b"1,\x002\n3,4\n",
+    "not English": "1,Ærø\n3,東京\n".encode(),
+}
+AS_USUAL = {
+    "a line break in a cell": b'"1\n2",2\n3,4\n',
+    "empty lines": b"1,2\n\n3,4\n",
+    "quotes inside": b'1,x"y\n3,4\n',
+    "quotes after a blank": b'1, "x"\n3,4\n',
+    "what lines are told apart by": b"1,\x012\n3,4\n",
+}
+BROKEN = {
+    "too few fields": b"1\n3,4\n",
+    "too many fields": b"1,2\n3,4,5\n",
+    "a quote that does not end": b'1,x"y\n3,"4\n',
+    "two ways to end lines": b"1,2\r\n3,4\n",
+    "no UTF-8": b"1,\xff\n3,4\n",
+}
+
+
+@pytest.mark.parametrize("content", [*FOLDED.values(), *AS_USUAL.values()], ids=[*FOLDED, *AS_USUAL])
+def test_lines_are_parsed_once_where_each_is_a_row(tmp_path: Path, content: bytes) -> None:
+    names = b"a,b\r\n" if b"\r" in content else b"a,b\n"
+    path = lines_of(tmp_path, names + content * 100)
+    data = Data(missing_values=["", "?"])
+    with DuckDB(data) as engine:
+        rows = engine.open(path, data)
+        folded = engine.folded(rows)
+        assert (engine.each_once(folded) is not None) is (content in FOLDED.values())
+        assert multiset(engine.fetch(folded)) == multiset(engine.fetch(rows))
+        assert multiset(engine.count(folded, ["b"])) == multiset(engine.count(rows, ["b"]))
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_broken_lines_are_named_as_usual(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = lines_of(tmp_path, b"a,b\n" + b"1,2\n" * 100 + content)
+    said = []
+    for large in (100, 1 << 30):
+        monkeypatch.setattr(repeated, "LARGE", large)
+        with pytest.raises(DataError) as error:
+            rf.anonymize(path, rf.Spec(attributes={"a": FLAT, "b": FLAT}, privacy={"k": 2}))
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "lines.csv" in said[0]
+
+
+@given(st.lists(st.text('a",\n\r ', max_size=7), min_size=1, max_size=6), st.sampled_from([",", ";", "\t"]))
+def test_folded_rows_are_those_of_any_text(lines: list[str], delimiter: str) -> None:
+    """Also of text that is hardly CSV: either way the same rows, or the same complaint."""
+    content = f"a{delimiter}b\n" + "".join(f"{line.replace(',', delimiter)}\n" for line in lines * 40)
+    data = Data(delimiter=delimiter)
+    with TemporaryDirectory() as folder, DuckDB(data) as engine:
+        rows = engine.open(lines_of(Path(folder), content.encode()), data)
+        found: list[Any] = []
+        for each in (rows, engine.folded(rows)):
+            try:
+                found.append(multiset(engine.fetch(each)))
+            except DataError as error:
+                found.append(str(error))
+        assert found[0] == found[1]
+
+
+def test_files_in_several_parts_are_folded_together(tmp_path: Path) -> None:
+    for part in range(3):
+        (tmp_path / f"part{part}.csv").write_bytes(b"a,b\n" + b"1,2\n3,4\n" * (50 + part))
+    with DuckDB(Data()) as engine:
+        rows = engine.folded(engine.open(tmp_path / "*.csv", Data()))
+        assert engine.each_once(rows) is not None
+        assert engine.size(rows) == 306
+        assert multiset(engine.count(rows, ["a"])) == Counter({("1", 153): 1, ("3", 153): 1})

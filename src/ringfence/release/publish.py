@@ -109,7 +109,7 @@ def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Ta
     if sensitive is not None:
         engine.write(sensitive, beside(release), spec.data)
         values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
-    written = engine.open(release, as_released(spec.data), as_it_stands=True)
+    written = engine.folded(engine.open(release, as_released(spec.data), as_it_stands=True))
     job.diary("audit", "auditing what was written")
     verdict = job.audited(written, values)
     if not job.is_proven:

@@ -16,8 +16,9 @@ from ibis.backends.duckdb import Backend
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
 from ringfence.rows.duckdb_enumerations import Enumerations
-from ringfence.rows.duckdb_files import DuckDBFiles, literal, paths, quoted
+from ringfence.rows.duckdb_files import DuckDBFiles
 from ringfence.rows.duckdb_in_memory import InMemory
+from ringfence.rows.duckdb_lines import DifferentLines, TextFiles
 from ringfence.rows.duckdb_memory import setting, usual_limit, usual_memory
 from ringfence.rows.duckdb_repeats import Collapsed, Repeats
 from ringfence.rows.duckdb_sql import (
@@ -30,7 +31,7 @@ from ringfence.rows.duckdb_sql import (
     statement,
     variable,
 )
-from ringfence.rows.duckdb_words import first_sentence, saying
+from ringfence.rows.duckdb_words import first_sentence, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
 from ringfence.rows.in_memory import coded, compares_alike, plain
@@ -69,7 +70,7 @@ class DuckDB(InMemory):
         self._held: dict[str, pa.Table] = {}
         self._made: list[tuple[int, str, str]] = []
         """What was made in the engine: after how many names, of which kind, and called what."""
-        self._parsed: dict[str, Sequence[Path]] = {}
+        self._parsed: dict[str, TextFiles] = {}
         """Which views are of text files, and of which."""
         self._repeats = Repeats()
         if self._limit is not None:
@@ -201,7 +202,7 @@ class DuckDB(InMemory):
                 rows = self._view(query)
             is_text = place.form is TEXT  # which has been told what is missing
             if is_text:
-                self._parsed[rows.get_name()] = self._files.files_of[query]
+                self._parsed[rows.get_name()] = self._files.of_query[query]
             return rows if as_it_stands or is_text else canonical_rows(rows, data.missing_values)
         assert place.form.reads is not None, "a format that nobody reads"
         read_as = data.model_copy(update={"missing_values": []}) if as_it_stands else data
@@ -212,33 +213,56 @@ class DuckDB(InMemory):
         """Return rows of text files as Parquet in the scratch folder: text is parsed once, and what is read then has
         the values of a column numbered, so that counting and joining take a fifth of the time. Of rows that repeat,
         the different ones are held in memory."""
-        found = [self._parsed[table.name] for table in rows.op().find(ops.DatabaseTable) if table.name in self._parsed]
-        if not found:
-            return rows
-        if self._limit is None and all(map(compares_alike, plain_schema(rows).types)) and lines_repeat(found[0]):
-            spread = self._collapsed(rows)
-            if spread is not None:
-                return spread
+        folded = self.folded(rows)
+        if folded is not rows or not any(table.name in self._parsed for table in rows.op().find(ops.DatabaseTable)):
+            return folded
         path = self._scratch / f"{self._name()}.parquet"
         with self.blaming(f"cannot write {str(path)!r}"):
             self._duckdb.execute(f"COPY ({self._statement(rows)}) TO {literal(str(path))} (FORMAT parquet)")
         self._cleanup.callback(path.unlink, missing_ok=True)
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
-    def _collapsed(self, rows: ibis.Table) -> ibis.Table | None:
-        """Return rows as a view of the different ones, which are counted: by the engine, which goes to the disk where
-        its memory ends. None where there are too many of them to be in memory, whatever some places of the file say."""
-        kept = self.keep(rows.group_by(list(rows.columns)).aggregate(rows.count().name(ROWS)))
-        counted = self.fetch(kept) if self._has_room(TEXT_CELL * self.size(kept) * len(rows.columns)) else None
-        self.let_go(kept)
-        if counted is None:
-            return None
-        held = self.hold(counted)
+    def folded(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows of large text files whose lines repeat as a view of the different ones, which are held in memory,
+        each parsed once. Others stay as they are: also where there are too many for memory, whatever some places of
+        the files say."""
+        text = self._text_of(rows)
+        if text is None or self._limit is not None or not lines_repeat(text.files):
+            return rows
+        few = self._parsed_once(rows, text) if all(map(compares_alike, plain_schema(rows).types)) else None
+        if few is None:
+            return rows
+        held = self.hold(few.counted)
         names, each = ", ".join(map(quoted, rows.columns)), f"unnest(range({quoted(ROWS)}))"
         spread = self._view(f"SELECT {names} FROM (SELECT *, {each} FROM {quoted(held.get_name())})")
-        self._remember(spread, counted)
-        self._repeats.views[spread.get_name()] = Collapsed(Repeated.of(counted), held, rows)
+        self._remember(spread, few.counted)
+        self._repeats.views[spread.get_name()] = Collapsed(few, held, rows)
         return spread
+
+    def _text_of(self, rows: ibis.Table) -> TextFiles | None:
+        """Return the text files that rows are those of, one by one and in their order, if they are."""
+        nodes = rows.op().find(ops.Relation)
+        tables = [node for node in nodes if isinstance(node, ops.DatabaseTable)]
+        one_by_one = all(isinstance(node, ops.DatabaseTable | ops.Project | ops.DropColumns) for node in nodes)
+        return self._parsed.get(tables[0].name) if len(tables) == 1 and one_by_one else None
+
+    def _parsed_once(self, rows: ibis.Table, text: TextFiles) -> Repeated | None:
+        """Return what becomes, row by row, of the different lines of text files, if there is room for them and each is
+        a row. The engine counts them, which goes to the disk where its memory ends."""
+        with DifferentLines(self._duckdb, text, self._name()) as lines, self.aside():
+            if not lines.count or not self._has_room(TEXT_CELL * lines.count * len(rows.columns)):
+                return None
+            file = self._scratch / f"{self._name()}.csv"
+            times = lines.write(file)
+            (source,) = rows.op().find(ops.DatabaseTable)
+            once = self._view(text.of_lines(file))
+            try:
+                table = self.fetch(rows.op().replace({source: once.op()}).to_expr())
+            except DataError:  # the usual way says in which line of which file it is
+                return None
+            finally:
+                file.unlink()
+        return Repeated.of(table, times) if table.num_rows == len(times) else None
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""

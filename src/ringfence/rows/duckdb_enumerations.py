@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ringfence.rows.duckdb_files import literal, paths, quoted
+from ringfence.rows.duckdb_words import literal, paths, quoted
 
 MOST = 2**16
 """Columns of more texts stay text: their numbers would take more than two bytes."""

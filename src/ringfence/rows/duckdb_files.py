@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from ringfence.errors import DataError, listed
 from ringfence.rows.databases import chosen_table
-from ringfence.rows.duckdb_words import saying
+from ringfence.rows.duckdb_lines import TextFiles
+from ringfence.rows.duckdb_words import literal, paths, quoted, saying
 from ringfence.rows.formats import DUCKDB, JSON_LINES, PARQUET, TEXT, Format, without_compression
 from ringfence.rows.places import Place
 from ringfence.rows.same_value import missing_words
@@ -27,7 +28,7 @@ class DuckDBFiles:
     """Files as DuckDB reads them, for one connection. What must be copied to be read goes into `scratch`.
 
     `texts` are the text files that were opened, by the path that DuckDB knows them by: what they are called in
-    messages, and how their fields are told apart. `files_of` are those of each query for text.
+    messages, and how their fields are told apart. `of_query` are those of each query for text.
     """
 
     def __init__(self, connection: Any, scratch: Path, cleanup: contextlib.ExitStack) -> None:
@@ -35,7 +36,7 @@ class DuckDBFiles:
         self._whole: set[Path] = set()
         self._attached: dict[Path, str] = {}
         self.texts: dict[str, tuple[str, Data]] = {}
-        self.files_of: dict[str, list[Path]] = {}
+        self.of_query: dict[str, TextFiles] = {}
 
     def query(self, place: Place, data: Data, as_it_stands: bool) -> str | None:
         """Return a query for the rows at a place; None for formats that DuckDB does not read by itself."""
@@ -65,16 +66,15 @@ class DuckDBFiles:
             "delim": literal(data.delimiter),
             "quote": literal(data.quote),
             "escape": literal(data.quote),
-            "header": "true",
             "auto_detect": "false",
             "hive_partitioning": "false",
             "nullstr": f"[{', '.join(map(literal, missing_words(() if as_it_stands else data.missing_values)))}]",
             "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": _columns(dict.fromkeys(columns[0], "VARCHAR")),
         }
-        query = f"SELECT * FROM read_csv({paths(files)}, {_options(options)})"
-        self.files_of[query] = files
-        return query
+        found = TextFiles(files, data.delimiter, data.quote, _options(options))
+        self.of_query[found.query] = found
+        return found.query
 
     def _parquet(self, place: Place, data: Data, as_it_stands: bool) -> str:  # noqa: ARG002
         """Times are as clocks in the zone show them that the file names."""
@@ -240,19 +240,3 @@ def _columns(kinds: dict[str, str]) -> str:
 
 def _options(options: dict[str, str]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in options.items())
-
-
-def paths(paths: Sequence[Path]) -> str:
-    """Return paths as the engine reads them: with what it would take for a pattern between brackets."""
-    plain = [re.sub(r"[*?\[]", r"[\g<0>]", str(path)) for path in paths]
-    return f"[{', '.join(map(literal, plain))}]"
-
-
-def quoted(name: str) -> str:
-    """Return the name of a column or a table as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"

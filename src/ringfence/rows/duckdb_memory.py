@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from ringfence.rows.duckdb_files import literal
+from ringfence.rows.duckdb_words import literal
 
 SHARE_OF_MEMORY = 1 / 6 / 0.8
 """Of what DuckDB would take by itself, 80 % of the machine: a sixth of the machine. More hardly helps (docs/engines.md:

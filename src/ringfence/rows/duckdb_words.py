@@ -1,11 +1,28 @@
-"""What DuckDB complains of, in a sentence that helps."""
+"""What DuckDB is told, as SQL has it; and what it complains of, in a sentence that helps."""
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from ringfence.rows.sources import split_fields
 from ringfence.spec.data import Data
+
+
+def paths(paths: Sequence[Path]) -> str:
+    """Return paths as the engine reads them: with what it would take for a pattern between brackets."""
+    plain = [re.sub(r"[*?\[]", r"[\g<0>]", str(path)) for path in paths]
+    return f"[{', '.join(map(literal, plain))}]"
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column or a table as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 @contextlib.contextmanager

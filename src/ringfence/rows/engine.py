@@ -186,6 +186,10 @@ class Engine(ABC):
         """Return rows that are to be read several times, in a form in which that is quick."""
         return rows
 
+    def folded(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows that are to be read once: as the different ones, where they repeat and that is quicker."""
+        return rows
+
     def each_once(self, rows: ibis.Table) -> ibis.Table | None:  # noqa: ARG002
         """Return the different rows, with how often each is there in the column `ROWS`, if they are held so."""
         return None

@@ -35,9 +35,12 @@ class Repeated:
     times: Longs
 
     @classmethod
-    def of(cls, counted: pa.Table) -> "Repeated":
-        """Return a table that was counted by all of its columns."""
-        return cls(counted.drop_columns([ROWS]), counted[ROWS].to_numpy().astype(np.int64))
+    def of(cls, rows: pa.Table, times: Longs) -> "Repeated":
+        """Return rows of which each is there so many times; those that are the same are one."""
+        names = rows.column_names
+        grouped = rows.append_column(ROWS, pa.array(times)).group_by(names, use_threads=False)
+        found = grouped.aggregate([(ROWS, "sum")])
+        return cls(found.select(names), found[f"{ROWS}_sum"].to_numpy().astype(np.int64))
 
     @property
     def total(self) -> int:
@@ -54,8 +57,7 @@ class Repeated:
         done = recoded(coded(self.counted), steps)
         if done is None:
             return None
-        found = plain(done.select([*columns, ROWS])).group_by(list(columns), use_threads=False)
-        return Repeated.of(found.aggregate([(ROWS, "sum")]).rename_columns([*columns, ROWS]))
+        return Repeated.of(plain(done.select(columns)), done[ROWS].to_numpy())
 
     def shuffled(self) -> "DrawnOrder":
         """Draw an order of the rows.

@@ -29,7 +29,7 @@ from ringfence.report.claims import limits, promises
 from ringfence.report.evidence import uniformities
 from ringfence.report.words import kept
 from ringfence.rows.duckdb import DuckDB
-from ringfence.rows.duckdb_files import quoted
+from ringfence.rows.duckdb_words import quoted
 from ringfence.rows.formats import DUCKDB, format_of
 from ringfence.rows.item_columns import item_lists
 from ringfence.rows.sources import ROWS

@@ -1,0 +1,92 @@
+"""Text files of few different lines, as DuckDB reads them: a line is parsed once, however often it is there.
+
+To tell lines apart takes a quarter of the time that it takes to tell their fields apart. Where a line is a row, it is
+then parsed as it would be in its file, and what comes of it stands for all lines like it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ringfence.arrays import Longs
+from ringfence.rows.duckdb_words import literal, paths, quoted
+
+NOWHERE = "\x01"
+"""What lines are not divided by: a file in which it stands is not for this."""
+
+
+@dataclass(frozen=True)
+class TextFiles:
+    """Text files with the same columns, and how DuckDB is told to read them."""
+
+    files: Sequence[Path]
+    delimiter: str
+    quote: str
+    options: str
+
+    @property
+    def query(self) -> str:
+        """The rows of the files."""
+        return f"SELECT * FROM read_csv({paths(self.files)}, header = true, {self.options})"
+
+    def of_lines(self, file: Path) -> str:
+        """Return a query for the rows of a file of lines like theirs, without names."""
+        return f"SELECT * FROM read_csv({paths([file])}, header = false, {self.options})"
+
+
+class DifferentLines:
+    """The different lines of text files, in a table of the engine, with how often each is there. Leave it to let go.
+
+    `count` is how many there are; 0 if some line may not be a row by itself, and none of this can be used. All lines
+    are rows if each of them is whole fields, one after the other: those that have no quotes, and those with nothing
+    else around them. Whoever reads the first then ends with it, and begins with the second.
+    """
+
+    def __init__(self, connection: Any, text: TextFiles, name: str) -> None:
+        self._connection, self._text, self._name = connection, text, quoted(name)
+
+    def __enter__(self) -> "DifferentLines":
+        self.count = self._counted()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.execute(f"DROP TABLE IF EXISTS {self._name}")
+
+    def _counted(self) -> int:
+        if len(self._text.delimiter) > 1:
+            return 0
+        options = f"delim = {literal(NOWHERE)}, quote = '', escape = '', header = true, columns = {{'line': 'VARCHAR'}}"
+        lines = f"read_csv({paths(self._text.files)}, {options}, auto_detect = false, hive_partitioning = false)"
+        counted = f"SELECT line, count(*) AS rows FROM {lines} GROUP BY line"
+        try:
+            self._connection.execute(f"CREATE TEMP TABLE {self._name} AS {counted}")
+        except duckdb.Error:  # of lines that nobody can read, the usual way says which it is
+            return 0
+        odd = f"contains(line, {literal(self._text.quote)}) AND NOT regexp_full_match(line, ?)"
+        count, strange = self._connection.execute(
+            f"SELECT count(*), count(*) FILTER ({odd}) FROM {self._name}", [whole_fields(self._text)]
+        ).fetchone()
+        return 0 if strange else int(count)
+
+    def write(self, file: Path) -> Longs:
+        """Write each line once, and return how often each is there, in the same order: that of the table."""
+        options = f"FORMAT csv, HEADER false, DELIMITER {literal(NOWHERE)}, QUOTE '', ESCAPE ''"
+        self._connection.execute(f"COPY (SELECT line FROM {self._name}) TO {literal(str(file))} ({options})")
+        times: Longs = self._connection.execute(f"SELECT rows FROM {self._name}").fetchnumpy()["rows"]
+        return times
+
+
+def whole_fields(text: TextFiles) -> str:
+    """Return the pattern of lines that are whole fields, with quotes around all of a field or none of it.
+
+    >>> pattern = whole_fields(TextFiles([], ";", "|", ""))
+    >>> [bool(re.fullmatch(pattern, line)) for line in ("1;|a; ||b|||;", "|a", "a|b|", "|a|b;c", "")]
+    [True, False, False, False, True]
+    """
+    quote, delimiter = re.escape(text.quote), re.escape(text.delimiter)
+    field = f"(?:{quote}(?:[^{quote}]|{quote}{quote})*{quote}|[^{quote}{delimiter}]*)"
+    return f"{field}(?:{delimiter}{field})*"
