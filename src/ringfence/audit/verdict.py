@@ -157,7 +157,7 @@ class Verdict:
         """Return the verdict as JSON would have it."""
         return {
             "schema": SCHEMA,
-            **asdict(self),
+            **vars(self),
             "findings": [{**asdict(finding), "mend": finding.mend} for finding in self.findings],
             "smallest": [*map(asdict, self.smallest)],
             "notes": [*self.notes],

@@ -37,7 +37,7 @@ from ringfence.rows.formats import BASKETS, TEXT
 from ringfence.rows.in_memory import coded, compares_alike, plain
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
-from ringfence.rows.repeated import Repeated, lines_repeat
+from ringfence.rows.repeated import FEW, Repeated, lines_repeat
 from ringfence.rows.same_value import canonical_rows, canonical_table, for_engine
 from ringfence.rows.sources import PLACE, ROWS, as_arrow
 from ringfence.rows.staging import spilling
@@ -247,10 +247,11 @@ class DuckDB(InMemory):
         return self._parsed.get(tables[0].name) if len(tables) == 1 and one_by_one else None
 
     def _parsed_once(self, rows: ibis.Table, text: TextFiles) -> Repeated | None:
-        """Return what becomes, row by row, of the different lines of text files, if there is room for them and each is
-        a row. The engine counts them, which goes to the disk where its memory ends."""
+        """Return what becomes, row by row, of the different lines of text files, if they are few, there is room for
+        them and each is a row. The engine counts them, which goes to the disk where its memory ends."""
         with DifferentLines(self._duckdb, text, self._name()) as lines, self.aside():
-            if not lines.count or not self._has_room(TEXT_CELL * lines.count * len(rows.columns)):
+            few = 0 < lines.count <= FEW * lines.total
+            if not few or not self._has_room(TEXT_CELL * lines.count * len(rows.columns)):
                 return None
             file = self._scratch / f"{self._name()}.csv"
             times = lines.write(file)

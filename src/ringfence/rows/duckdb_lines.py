@@ -41,42 +41,42 @@ class TextFiles:
 class DifferentLines:
     """The different lines of text files, in a table of the engine, with how often each is there. Leave it to let go.
 
-    `count` is how many there are; 0 if some line may not be a row by itself, and none of this can be used. All lines
-    are rows if each of them is whole fields, one after the other: those that have no quotes, and those with nothing
-    else around them. Whoever reads the first then ends with it, and begins with the second.
+    `count` is how many there are, of `total` lines; none if some line may not be a row by itself, and this cannot be
+    used. All lines are rows if each of them is whole fields, one after the other: some that have no quotes, and some
+    with nothing else around them. Whoever reads the first line then ends with it, and begins with the second.
     """
 
     def __init__(self, connection: Any, text: TextFiles, name: str) -> None:
         self._connection, self._text, self._name = connection, text, quoted(name)
 
     def __enter__(self) -> "DifferentLines":
-        self.count = self._counted()
+        self.count, self.total = self._counted()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.execute(f"DROP TABLE IF EXISTS {self._name}")
 
-    def _counted(self) -> int:
+    def _counted(self) -> tuple[int, int]:
         if len(self._text.delimiter) > 1:
-            return 0
+            return 0, 0
         options = f"delim = {literal(NOWHERE)}, quote = '', escape = '', header = true, columns = {{'line': 'VARCHAR'}}"
         lines = f"read_csv({paths(self._text.files)}, {options}, auto_detect = false, hive_partitioning = false)"
         counted = f"SELECT line, count(*) AS rows FROM {lines} GROUP BY line"
         try:
             self._connection.execute(f"CREATE TEMP TABLE {self._name} AS {counted}")
         except duckdb.Error:  # of lines that nobody can read, the usual way says which it is
-            return 0
-        odd = f"contains(line, {literal(self._text.quote)}) AND NOT regexp_full_match(line, ?)"
-        count, strange = self._connection.execute(
-            f"SELECT count(*), count(*) FILTER ({odd}) FROM {self._name}", [whole_fields(self._text)]
+            return 0, 0
+        odd = f"CASE WHEN contains(line, {literal(self._text.quote)}) THEN NOT regexp_full_match(line, ?) END"
+        count, total, strange = self._connection.execute(
+            f"SELECT count(*), sum(rows), count(*) FILTER ({odd}) FROM {self._name}", [whole_fields(self._text)]
         ).fetchone()
-        return 0 if strange else int(count)
+        return (0, 0) if strange or not count else (count, int(total))
 
     def write(self, file: Path) -> Longs:
         """Write each line once, and return how often each is there, in the same order: that of the table."""
         options = f"FORMAT csv, HEADER false, DELIMITER {literal(NOWHERE)}, QUOTE '', ESCAPE ''"
         self._connection.execute(f"COPY (SELECT line FROM {self._name}) TO {literal(str(file))} ({options})")
-        times: Longs = self._connection.execute(f"SELECT rows FROM {self._name}").fetchnumpy()["rows"]
+        times: Longs = self._connection.execute(f"SELECT rows FROM {self._name}").to_arrow_table()["rows"].to_numpy()
         return times
 
 

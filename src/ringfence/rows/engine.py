@@ -211,8 +211,8 @@ class Engine(ABC):
 
     def _known(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return the count of some columns, if it or one of more columns was taken."""
-        known = next((counted for counted in self._counted(rows) if {*columns} <= {*counted.column_names}), None)
-        return None if known is None else _summed(known, columns)
+        taken = [counted for counted in self._counted(rows) if {*columns} <= {*counted.column_names}]
+        return _summed(min(taken, key=len), columns) if taken else None
 
     def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Read rows, and count them by `columns`."""
@@ -256,6 +256,7 @@ class Engine(ABC):
         """
         known = self._known(rows, columns)
         if known is not None:
+            self._remember(rows, known)  # it will be asked for soon
             return int(known.num_rows)
         digest = self.digest([self.told(token_hex(8)), *(self.as_text(rows[name]) for name in columns)])
         parts = rows.select((digest & (CELLS - 1)).name(KEY), ((digest >> 16) & 0xFFFFFFFF).name(PLACE))

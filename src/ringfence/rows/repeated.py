@@ -4,6 +4,7 @@ Many files of millions of rows have but some ten thousand different ones. What s
 and written for can be done to these.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,9 @@ LARGE = 1 << 24
 """Files of so many bytes in all are looked into for lines that repeat; smaller ones are read in no time."""
 BLOCKS, BLOCK = 64, 1 << 16
 """In how many places, and how many bytes there."""
-OFTEN = 0.5
-"""Lines repeat if there are at most so many different ones among those that were looked at, as a share of them."""
+FEW = 1 / 5
+"""Lines repeat if there are at most so many different ones, as a share of all. Of three million rows, a tenth of them
+different, it takes 7 processor seconds instead of 12; with a quarter of them different, as much either way."""
 AT_ONCE = 1 << 18
 """How many lines are put together at a time."""
 
@@ -112,14 +114,25 @@ class DrawnOrder:
 
 
 def lines_repeat(files: Sequence[Path]) -> bool:
-    """Whether large files seem to have few different lines, by what they have in some places."""
+    """Whether large files seem to have few different lines, by what they have in some places.
+
+    How many different ones there are besides those that were seen is told by how many were seen once, and how many
+    twice: at least f1^2 / 2 f2 (Chao, "Nonparametric estimation of the number of classes in a population", Scandinavian
+    Journal of Statistics 11, 1984). It is often twice as many, so that only half as many may be expected.
+    """
     sizes = [file.stat().st_size for file in files]
     if sum(sizes) < LARGE:
         return False
     chance = Random(sum(sizes))  # which places these are is nobody's secret
-    seen: list[bytes] = []
+    seen: Counter[bytes] = Counter()
     for file in chance.choices(files, sizes, k=BLOCKS):
         with file.open("rb") as content:
             content.seek(chance.randrange(file.stat().st_size))
-            seen += content.read(BLOCK).split(b"\n")[1:-1]
-    return bool(seen) and len({*seen}) <= OFTEN * len(seen)
+            seen.update(content.read(BLOCK).split(b"\n")[1:-1])
+    if not seen:
+        return False
+    length = sum((len(line) + 1) * times for line, times in seen.items()) / seen.total()
+    times_seen = Counter(seen.values())
+    once, twice = times_seen[1], times_seen[2]
+    different = len(seen) + once * (once - 1) / (2 * (twice + 1))
+    return different <= FEW / 2 * sum(sizes) / length
