@@ -9,6 +9,7 @@ import typer
 from ringfence import api
 from ringfence.cli.options import Debug, Json, Out
 from ringfence.cli.told import print_json, progress
+from ringfence.report.artist import artist
 from ringfence.spec import Spec
 
 
@@ -19,7 +20,7 @@ def frontier(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show what every k costs: frontier.csv, .json, .html and .png, and a table."""
-    with progress(json_) as listener:
+    with artist(), progress(json_) as listener:
         front = api.frontier(None, Spec.load(spec), listener=listener)
         page = front.save(output)
     if json_:
@@ -45,7 +46,7 @@ def compare(
 ) -> None:
     """Try every way to keep the promise, and say which to take: compare.csv, .json, .html and .png, and a table."""
     named = None if methods is None else [name.strip() for name in methods.split(",")]
-    with progress(json_) as listener:
+    with artist(), progress(json_) as listener:
         found = api.compare(
             None, Spec.load(spec), budget=budget, methods=named, attacks=attack or (), listener=listener
         )

@@ -11,6 +11,7 @@ from ringfence.cli.options import Debug, Json, Out
 from ringfence.cli.shown import release_json, show_release
 from ringfence.cli.told import print_error, print_json, progress
 from ringfence.errors import EngineError, SpecError, Unsatisfiable
+from ringfence.report.artist import artist
 from ringfence.spec import Spec
 
 DEMO_CANDIDATES = ["optimal-level", "local-use-sets", "local-use-nodes"]
@@ -46,7 +47,7 @@ def demo(
         else:
             spec = Spec.load((write_baskets if baskets else write_people)(output, rows))
     found = None
-    with progress(json_, output) as listener:
+    with artist(), progress(json_, output) as listener:
         if name == "people":
             found = api.compare(None, spec, budget=300, methods=DEMO_CANDIDATES, listener=listener)
             found.save(output / "compare")
@@ -108,7 +109,7 @@ def run(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
-    with progress(json_, output) as listener:
+    with artist(report or plots), progress(json_, output) as listener:
         release = api.run(
             Spec.load(spec), output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
         )
