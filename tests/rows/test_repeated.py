@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import ringfence as rf
 from ringfence.errors import DataError
 from ringfence.rows import in_memory, repeated
+from ringfence.rows.dates import open_original
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.engine import as_released
 from ringfence.rows.in_memory import coded, counted, plain
@@ -304,3 +305,39 @@ def test_files_in_several_parts_are_folded_together(tmp_path: Path) -> None:
         assert engine.each_once(rows) is not None
         assert engine.size(rows) == 306
         assert multiset(engine.count(rows, ["a"])) == Counter({("1", 153): 1, ("3", 153): 1})
+
+
+def test_names_that_are_left_out_do_not_tell_rows_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f'{number},"Doe, {number}",{line}' for number, line in enumerate(PEOPLE * 50)]
+    path = written(tmp_path, lines, "id,name,age,town,illness")
+    secret = {"id": {"role": "identifier"}, "name": {"role": "identifier"}}
+    spec = asked(data={"source": str(path)}, attributes=secret)
+    with DuckDB(Data()) as engine:
+        rows = open_original(engine, path, spec)
+        assert [*rows.columns] == ["age", "town", "illness"]
+        assert engine.each_once(rows) is not None
+        assert engine.size(rows) == 300
+        assert engine.first(rows, rows["age"] == "52") == 6
+    few = rf.run(spec, tmp_path / "few", report=False)
+    monkeypatch.setattr(repeated, "LARGE", 1 << 30)
+    plainly = rf.run(spec, tmp_path / "all", report=False)
+    assert few.audit.ok
+    assert few.audit.measured == plainly.audit.measured
+    assert few.metrics == plainly.metrics
+
+
+@pytest.mark.parametrize("names", ["age,town,illness", "id,age,town,illness"])
+def test_rows_that_only_seem_to_repeat_go_the_usual_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    monkeypatch.setattr("ringfence.rows.duckdb.lines_repeat", lambda *_: True)
+    lines = [f"{number},Oslo,flu" for number in range(300)]
+    lines = [f"{number},{line}" for number, line in enumerate(lines)] if names.startswith("id") else lines
+    path = written(tmp_path, lines, names)
+    with DuckDB(Data()) as engine:
+        opened = engine.open(path, Data()).select("age", "town", "illness")
+        rows = engine.at_hand(opened)
+        assert engine.each_once(rows) is None
+        assert engine.fetch(rows).equals(engine.fetch(opened))
+        left = engine._duckdb.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
+        assert left == (0,)  # what was counted for it has gone

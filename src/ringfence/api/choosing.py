@@ -35,7 +35,6 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     """
     from ringfence.census.census import take_census
     from ringfence.methods import decide
-    from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import ROWS
@@ -53,7 +52,6 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
         check_choice(source, spec)
         rows = open_original(engine, source, spec)
         spec = with_measures(engine, rows, spec)
-        check_columns(rows.columns, spec)
         census = take_census(count_rows(engine, rows, spec), spec, ROWS)
     diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
     with diary.searching(spec) as watch:
@@ -95,7 +93,6 @@ def compare(
     from ringfence.methods.candidates import candidates
     from ringfence.release.comparing import Comparison
     from ringfence.release.trials import try_all
-    from ringfence.rows.columns import check_columns
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
     from ringfence.rows.sources import as_arrow, collected
@@ -113,7 +110,6 @@ def compare(
         check_choice(source, spec)
         diary("count", "counting the rows")
         rows = open_original(engine, source, spec)
-        check_columns(rows.columns, spec)
         needed = rows.columns if spec.items is not None else [name for name in rows.columns if name in looked_at(spec)]
         original = engine.loaded(rows.select(*needed))
         spec = with_measures(engine, original, spec)

@@ -173,10 +173,11 @@ def _rewrite_in_memory(
 
     from ringfence.audit.trace.rows import Origin
     from ringfence.census.census import counted_columns
-    from ringfence.rows.columns import check_columns
+    from ringfence.rows.columns import check_columns, published
     from ringfence.rows.sources import WHICH, as_arrow, assemble
 
-    columns = check_columns(table.column_names, spec)
+    check_columns(table.column_names, spec)
+    columns = published(table.column_names, spec)
     check_weights(engine, engine.hold(table), spec)
     looked_at = list(dict.fromkeys([*counted_columns(spec), *spec.of_role("sensitive", "items")]))
     marked = table.append_column(WHICH, pa.array(np.arange(table.num_rows)))

@@ -120,9 +120,9 @@ def _carried(columns: Sequence[str], spec: Spec) -> list[str]:
 def gathered(engine: "Engine", rows: "ibis.Table", spec: Spec) -> "tuple[ibis.Table, list[str]]":
     """Return rows, of a long table one a basket, with marks; and the columns that are published."""
     from ringfence.rows.basket_rows import gather
-    from ringfence.rows.columns import check_columns
+    from ringfence.rows.columns import published
 
-    columns = check_columns(rows.columns, spec)
+    columns = published(rows.columns, spec)
     check_weights(engine, rows, spec)
     rows = gather(engine, rows, spec, columns)
     return engine.marked(rows) if marks(spec) else rows, columns

@@ -14,13 +14,8 @@ DELIMITERS = (";", "\t", "|", ",", ":")
 """What may stand between fields, other than what was said."""
 
 
-def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
-    """Check the columns of the data against the specification; return those that are published, in their order.
-
-    The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
-    (`data.entity`) is not, unless it is published anew as well (`data.composite`), and neither is a sensitive attribute
-    that is published by the bucket, in a table of its own.
-    """
+def check_columns(columns: Sequence[str], spec: Spec) -> None:
+    """Check the columns of the data against the specification."""
     basket, entity = spec.data.basket_id, spec.data.entity
     require_columns(columns, [*spec.attributes, *(name for name in (basket, entity) if name is not None)])
     named = [("types", name) for name in spec.data.types]
@@ -30,21 +25,47 @@ def check_columns(columns: Sequence[str], spec: Spec) -> list[str]:
                 f"data.{key} names the column {name!r}{suggestion(name, columns)}, which the data does not have;"
                 f" its columns are: {listed(map(repr, columns))}"
             )
-    unlisted = [name for name in columns if name not in spec.attributes and name not in (basket, entity)]
+    unlisted = _unlisted(columns, spec)
     if unlisted and spec.data.unlisted == "error":
         raise SpecError(
             f"columns without a role: {listed(map(repr, unlisted))}; give each a role under [attributes],"
             " or set data.unlisted to 'drop' or 'publish'"
         )
-    hidden = {*spec.of_role("identifier"), entity, *(unlisted if spec.data.unlisted == "drop" else ())}
-    if spec.data.composite:
-        hidden.discard(entity)
     if spec.has_buckets:
         _refuse_taken(columns, spec)
-        hidden |= set(spec.of_role("sensitive"))
-    published = [name for name in columns if name not in hidden or name == basket]
-    _check_partitions(published, spec)
-    return published
+    _check_partitions(published(columns, spec), spec)
+
+
+def published(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Return the columns of the data that are published, in their order.
+
+    The basket's number in a long table is one of them, whatever its role: it is published anew. Whose a row is
+    (`data.entity`) is not, unless it is published anew as well (`data.composite`), and neither is a sensitive attribute
+    that is published by the bucket, in a table of its own.
+    """
+    hidden = {*_left_out(columns, spec)} - ({spec.data.entity} if spec.data.composite else set())
+    if spec.has_buckets:
+        hidden |= {*spec.of_role("sensitive")}
+    return [name for name in columns if name not in hidden or name == spec.data.basket_id]
+
+
+def looked_at(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Return the columns of the data that anything looks at: nobody reads names that are left out of a release."""
+    kept = {spec.data.entity, spec.data.basket_id, spec.data.weights}
+    left_out = {*_left_out(columns, spec)} - kept
+    return [name for name in columns if name not in left_out]
+
+
+def _left_out(columns: Sequence[str], spec: Spec) -> list[str | None]:
+    dropped = _unlisted(columns, spec) if spec.data.unlisted == "drop" else []
+    return [*spec.of_role("identifier"), spec.data.entity, *dropped]
+
+
+def _unlisted(columns: Sequence[str], spec: Spec) -> list[str]:
+    """Return the columns without a role."""
+    return [
+        name for name in columns if name not in spec.attributes and name not in (spec.data.basket_id, spec.data.entity)
+    ]
 
 
 def _check_partitions(published: Sequence[str], spec: Spec) -> None:

@@ -11,7 +11,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, first_in, listed
-from ringfence.rows.columns import check_columns
+from ringfence.rows.columns import check_columns, looked_at
 from ringfence.rows.engine import Engine
 from ringfence.rows.lookups import LookUp
 from ringfence.rows.moments import read_moment, spelled_moment
@@ -103,10 +103,11 @@ def _first_in(engine: Engine, rows: ibis.Table, name: str) -> Callable[[list[str
 def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
     """Return the rows of a source through the whole door: canonical cells, and dates in one spelling.
 
-    Columns are checked before all of the rows are read.
+    Columns are checked before all of the rows are read; what nothing looks at stays outside.
     """
     rows = engine.open(source, spec.data)
     check_columns(rows.columns, spec)
+    rows = rows.select(*looked_at(rows.columns, spec))
     return with_spelled_rows(engine, engine.at_hand(rows), spec.formats)
 
 

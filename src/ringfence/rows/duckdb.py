@@ -223,13 +223,18 @@ class DuckDB(InMemory):
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
     def folded(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows of large text files whose lines repeat as a view of the different ones, which are held in memory,
-        each parsed once. Others stay as they are: also where there are too many for memory, whatever some places of
-        the files say."""
+        """Return rows of large text files that repeat as a view of the different ones, which are held in memory. Others
+        stay as they are: also where there are too many for memory, whatever some places of the files say.
+
+        Where all columns of the files are there, each different line is parsed once; where names and numbers of people
+        are left out, lines are different, and what is left of them is counted by the engine."""
         text = self._text_of(rows)
-        if text is None or self._limit is not None or not lines_repeat(text.files):
+        if text is None or self._limit is not None or not all(map(compares_alike, plain_schema(rows).types)):
             return rows
-        few = self._parsed_once(rows, text) if all(map(compares_alike, plain_schema(rows).types)) else None
+        if {*text.names} <= {*rows.columns}:
+            few = self._parsed_once(rows, text) if lines_repeat(text.files) else None
+        else:
+            few = self._counted_once(rows) if lines_repeat(text.files, text.some_fields(rows.columns)) else None
         if few is None:
             return rows
         held = self.hold(few.counted)
@@ -238,6 +243,17 @@ class DuckDB(InMemory):
         self._remember(spread, few.counted)
         self._repeats.views[spread.get_name()] = Collapsed(few, held, rows)
         return spread
+
+    def _counted_once(self, rows: ibis.Table) -> Repeated | None:
+        """Return the different rows, if they are few and there is room for them. The engine counts them, which goes to
+        the disk where its memory ends."""
+        kept = self.keep(rows.group_by(list(rows.columns)).aggregate(rows.count().name(ROWS)))
+        total = self.fetch(kept.aggregate(kept[ROWS].sum().name(ROWS)))[ROWS][0].as_py() or 0
+        different = self.size(kept)
+        few = 0 < different <= FEW * int(total) and self._has_room(TEXT_CELL * different * len(rows.columns))
+        counted = self.fetch(kept) if few else None
+        self.let_go(kept)
+        return None if counted is None else Repeated.of(counted.drop_columns([ROWS]), counted[ROWS].to_numpy())
 
     def _text_of(self, rows: ibis.Table) -> TextFiles | None:
         """Return the text files that rows are those of, one by one and in their order, if they are."""

@@ -72,7 +72,7 @@ class DuckDBFiles:
             "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": _columns(dict.fromkeys(columns[0], "VARCHAR")),
         }
-        found = TextFiles(files, data.delimiter, data.quote, _options(options))
+        found = TextFiles(files, columns[0], data.delimiter, data.quote, _options(options))
         self.of_query[found.query] = found
         return found.query
 

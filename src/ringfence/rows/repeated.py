@@ -5,7 +5,7 @@ and written for can be done to these.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -113,8 +113,9 @@ class DrawnOrder:
             yield piece.buffers()[2]
 
 
-def lines_repeat(files: Sequence[Path]) -> bool:
-    """Whether large files seem to have few different lines, by what they have in some places.
+def lines_repeat(files: Sequence[Path], parts: Callable[[Sequence[bytes]], Iterable[Hashable]] = iter) -> bool:
+    """Whether large files seem to have few different lines, by what they have in some places; or few that differ in
+    some parts of them.
 
     How many different ones there are besides those that were seen is told by how many were seen once, and how many
     twice: at least f1^2 / 2 f2 (Chao, "Nonparametric estimation of the number of classes in a population", Scandinavian
@@ -124,15 +125,17 @@ def lines_repeat(files: Sequence[Path]) -> bool:
     if sum(sizes) < LARGE:
         return False
     chance = Random(sum(sizes))  # which places these are is nobody's secret
-    seen: Counter[bytes] = Counter()
+    seen: Counter[Hashable] = Counter()
+    length = 0
     for file in chance.choices(files, sizes, k=BLOCKS):
         with file.open("rb") as content:
             content.seek(chance.randrange(file.stat().st_size))
-            seen.update(content.read(BLOCK).split(b"\n")[1:-1])
+            lines = content.read(BLOCK).split(b"\n")[1:-1]
+        seen.update(parts(lines))
+        length += sum(map(len, lines)) + len(lines)
     if not seen:
         return False
-    length = sum((len(line) + 1) * times for line, times in seen.items()) / seen.total()
     times_seen = Counter(seen.values())
     once, twice = times_seen[1], times_seen[2]
     different = len(seen) + once * (once - 1) / (2 * (twice + 1))
-    return different <= FEW / 2 * sum(sizes) / length
+    return different <= FEW / 2 * sum(sizes) / length * seen.total()
