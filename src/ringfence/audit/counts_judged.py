@@ -171,7 +171,7 @@ def _beside_original(name: str, lines: Lines, known: Known, tree: Tree, spec: Sp
     """Find lines that are not true, and those of too few people."""
     counted = known.counted[name]
     column = read_column(counted[name], name, spec)
-    leaves = np.array([tree.leaf_of[leaf] for leaf in _leaves(column.labels, tree, spec, name)], np.int64)
+    leaves = tree_over(name, spec, column.labels, [1] * len(column.labels), tree)[1]
     line_of = lines.among(tree.paths)[leaves][column.codes]
     true = summed(line_of, counted[ROWS].to_numpy().astype(np.int64), len(lines.labels))
     lost = int(counted[ROWS].to_numpy()[line_of < 0].sum())
@@ -189,12 +189,6 @@ def _beside_original(name: str, lines: Lines, known: Known, tree: Tree, spec: Sp
             if owners < spec.k <= count:
                 whose = f"{some(count, 'row')} of {owners} people, fewer than k = {spec.k}"
                 yield _wrong(name, label, whose, count)
-
-
-def _leaves(labels: tuple[str | None, ...], tree: Tree, spec: Spec, name: str) -> list[str | None]:
-    """Return values as a tree has them: numbers and days in their one spelling."""
-    spell = held_in(tree, spec.attributes[name]).spell
-    return [label if label is None or label in tree.leaf_of else spell(label) for label in labels]
 
 
 def known_rows(

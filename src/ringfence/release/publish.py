@@ -85,7 +85,8 @@ def publish(
     # manifest: sound, and known by its note, which has another `id`. Nothing but a renaming is left to do after it.
     version.prepare()
     if target is not None:
-        target.commit(noted(f"{verdict.measured['rows']:,} rows", identity))
+        gone = [f"_{second}" for second in (SENSITIVE, COUNTS) if second not in published]
+        target.commit(noted(f"{verdict.measured['rows']:,} rows", identity), gone)
     version.publish()
     return (version.folder / "public" / release.name if target is None else target.address), verdict
 
@@ -200,7 +201,8 @@ def fill_audited(job: Job, rows: ibis.Table, target: Target) -> None:
     """Put a release where it goes, if it passes its audit when it is read back."""
     with spilling() as scratch:
         _fill(job, rows, target, scratch, None)
-        target.commit(noted(f"{job.decision.metrics['rows']:,} rows", token_hex(8)))
+        note = noted(f"{job.decision.metrics['rows']:,} rows", token_hex(8))
+        target.commit(note, [f"_{SENSITIVE}", f"_{COUNTS}"])
 
 
 def write_audited(job: Job, rows: ibis.Table, target: Path) -> None:
