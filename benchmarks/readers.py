@@ -1,8 +1,5 @@
 """How far off readers of drafted releases are, by how they read labels: every value alike, by the release's own
-frequencies, or so that the counts of each attribute come out that would be published beside it.
-
-Counts below k would be published together. Nothing of this is written by a run: docs/drafts.md says what it would take.
-"""
+frequencies, or by the counts of values that are published beside it."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,20 +14,18 @@ import ringfence as rf
 from benchmarks.data import all_adult, census_income
 from benchmarks.drafts import pupils
 from ringfence.api.making import with_measures
-from ringfence.arrays import Floats
 from ringfence.rows.dates import open_original
 from ringfence.rows.engine import as_released
 from ringfence.rows.engines import engine_for
 from ringfence.samples import people
 from ringfence.yardsticks.measure import read_rows, ruler
-from ringfence.yardsticks.reading import Likely, Truth
+from ringfence.yardsticks.reading import ReadRows, Truth
+from ringfence.yardsticks.weighing import by_counts
 
 SECONDS = 20
-ROUNDS = 100
-"""How often shares are fitted: each round, what is read of a value is scaled to what there is of it."""
 
-Reader: TypeAlias = Callable[[Truth, str, Likely, Floats], Likely]
-"""Says what labels of an attribute stand for, where so many rows have each."""
+Reader: TypeAlias = Callable[[ReadRows], ReadRows]
+"""Says what the labels of a release stand for, given what they hold."""
 
 
 def measure(folder: Path) -> Iterator[dict[str, Any]]:
@@ -60,39 +55,24 @@ def _read(source: Any, draft: rf.Spec, representation: Any) -> dict[str, Any]:
         table: pa.Table = release.table
         side = read_rows(engine, engine.open(table, as_released(spec.data), as_it_stands=True), found, spec)
     readers: dict[str, Reader] = {
-        "evenly": lambda _truth, _name, likely, _rows: likely,
-        "by its own frequencies": _by_itself,
-        "by counts of k and more": lambda *of: _fitted(spec.k, *of),
+        "evenly": lambda side: side,
+        "by its own frequencies": lambda side: _by_itself(side, found.truth),
+        "by counts": lambda side: by_counts(side, found.truth, release.counts, spec),
     }
-    truth = found.truth
     off = {"each attribute alone": found.naive.off(spec.purpose)}
-    for reader, reads in readers.items():
-        likely = dict(side.likely)
-        for name in truth.quasi:
-            rows = np.bincount(side.codes[name], side.rows, minlength=len(likely[name].sizes)).astype(np.float64)
-            likely[name] = reads(truth, name, likely[name], rows)
-        off[reader] = found.measure(replace(side, likely=likely)).off(spec.purpose)
-    return {"rows": truth.total, "k": spec.k, "off": {reader: round(each, 4) for reader, each in off.items()}}
+    off |= {reader: found.measure(reads(side)).off(spec.purpose) for reader, reads in readers.items()}
+    return {
+        "rows": found.truth.total,
+        "k": spec.k,
+        "counts": release.counts.num_rows,
+        "off": {reader: round(each, 4) for reader, each in off.items()},
+    }
 
 
-def _by_itself(truth: Truth, name: str, likely: Likely, rows: Floats) -> Likely:
-    return _weighed(likely, likely.total(rows, len(truth.domains[name])))
-
-
-def _fitted(k: int, truth: Truth, name: str, likely: Likely, rows: Floats) -> Likely:
-    """Return labels of which each value is as likely as lets the counts come out; those below k are one count."""
-    counts = truth.marginal(name) * truth.total
-    few = counts < k - 0.5
-    counts[few] = counts[few].mean() if few.any() else 0.0
-    weights = np.ones(len(counts))
-    for _ in range(ROUNDS):
-        read = _weighed(likely, weights).total(rows, len(counts))
-        weights = weights * counts / np.maximum(read, 1e-9)
-    return _weighed(likely, weights)
-
-
-def _weighed(likely: Likely, weights: Floats) -> Likely:
-    """Return labels of which each value is as likely as it weighs."""
-    labels = np.repeat(np.arange(len(likely.sizes)), likely.sizes)
-    shares = np.maximum(weights[likely.members], 1e-300)
-    return replace(likely, shares=shares / np.bincount(labels, shares, minlength=len(likely.sizes))[labels])
+def _by_itself(side: ReadRows, truth: Truth) -> ReadRows:
+    """Return labels under which each value is as likely as the release has it, read evenly."""
+    likely = dict(side.likely)
+    for name in truth.quasi:
+        rows = np.bincount(side.codes[name], side.rows, minlength=len(likely[name].sizes)).astype(np.float64)
+        likely[name] = likely[name].weighed(likely[name].total(rows, len(truth.domains[name])))
+    return replace(side, likely=likely)

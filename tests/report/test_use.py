@@ -109,3 +109,19 @@ def test_where_nothing_is_measured_nothing_is_said(tmp_path: Path) -> None:
     release = rf.anonymize(long, given)
     assert release.use is None
     release.save(tmp_path)
+
+
+def test_beside_counts_of_values_it_says_what_they_buy() -> None:
+    given = spec(method={"name": "local", "effort": "fast"}, purpose={}, output={"counts": True})
+    release = rf.anonymize(people(), given)
+    use, page = release.use, release.report().html
+    assert use is not None
+    assert use.without is not None
+    assert use.release.singles < use.without.singles
+    off, without = (percent(each.off(given.purpose)) for each in (use.release, use.without))
+    assert f"users are off by {off} on average; by the labels alone, {without}." in page
+    cells = "".join(f'<td class="n">{percent(side.singles)}</td>' for side in (use.release, use.without))
+    assert cells in page
+    assert "each value under a label as likely as lets the counts come out" in page
+    assert "With counts of another release of the same people they can be subtracted" in page
+    assert "without counts" not in rf.anonymize(people(), spec(purpose={})).report().html

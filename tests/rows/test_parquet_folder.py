@@ -115,6 +115,19 @@ def test_two_tables_are_two_folders(tmp_path: Path) -> None:
     assert rf.audit(tmp_path / "released", spec, sensitive=tmp_path / "released_sensitive").ok
 
 
+def test_counts_of_values_are_a_folder_beside_it_that_goes_with_them(tmp_path: Path) -> None:
+    spec = asked(tmp_path, ["region"])
+    counted = spec.model_copy(update={"output": spec.output.model_copy(update={"counts": True})})
+    release = rf.run(counted, tmp_path / "out")
+    assert names(tmp_path / "released_counts") == {"data_0.parquet", "_RINGFENCE"}
+    assert rf.audit(release.table, counted).measured["least_count"] >= 2
+    assert (
+        json.loads((tmp_path / "out/public/manifest.json").read_text())["value counts"]["folder"] == "released_counts"
+    )
+    rf.run(spec, tmp_path / "out", report=False)
+    assert "released_counts" not in names(tmp_path)
+
+
 def test_what_is_no_release_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "released").mkdir()
     (tmp_path / "released/mine.txt").write_text("mine")

@@ -207,6 +207,31 @@ def test_files_become_tables_and_tables_files(method: str, sql: Sql, server: Ser
     assert rf.audit(release.table, spec, table).ok
 
 
+@pytest.mark.parametrize("method", ["optimal", "local"])
+def test_counts_of_values_are_a_table_beside_the_release(method: str, sql: Sql, server: Server, tmp_path: Path) -> None:
+    source, data = put("postgres", pa.concat_tables([PEOPLE] * 3), tmp_path)
+    given = Spec(
+        data={"source": source, **data},
+        attributes=ATTRIBUTES,
+        privacy={"k": 2},
+        method={"name": method},
+        output={"to": server.address, "table": "people.released", "counts": True},
+    )
+    release = rf.run(given, tmp_path / "out")
+    assert tables(sql) == ["released", "released_counts"]
+    assert release.counts == f"{release.table}_counts"
+    counted = cells(sql, "SELECT attribute, sum(rows) FROM people.released_counts GROUP BY attribute")
+    assert {int(rows) for _, rows in counted} == {release.metrics["rows"]}
+    verdict = rf.audit(release.table, given)
+    assert verdict.ok
+    assert verdict.measured["least_count"] >= 2
+    sql.execute("UPDATE people.released_counts SET rows = 1")
+    assert {finding.rule for finding in rf.audit(release.table, given).findings} == {"counts"}
+    plain = given.model_copy(update={"output": given.output.model_copy(update={"counts": False})})
+    rf.run(plain, tmp_path / "out", report=False)
+    assert tables(sql) == ["released"]
+
+
 def test_a_plan_is_applied_from_table_to_table(sql: Sql, server: Server, tmp_path: Path) -> None:
     source, data = put("postgres", PEOPLE, tmp_path)
     rf.run(asked(source=source, **data), tmp_path / "out", report=False)

@@ -197,6 +197,25 @@ def test_a_folder_takes_the_place_of_an_earlier_release(method: str, tmp_path: P
     assert "'released' is not the release that its manifest speaks of" in finding.message
 
 
+@pytest.mark.parametrize("method", ["optimal", "local"])
+def test_counts_of_values_go_beside_a_release_and_away_with_it(method: str, tmp_path: Path) -> None:
+    session = spark()
+    source, target = tmp_path / "people", tmp_path / "released"
+    frame = session.createDataFrame(PEOPLE)
+    frame.write.parquet(str(source))
+    spec = spec_of(method, {"source": f"spark://{source}"}, k=2)
+    counted = spec.model_copy(update={"output": Output(to=f"spark://{target}", counts=True)})
+    release = rf.run(counted, tmp_path / "out", report=False)
+    lines = session.read.parquet(str(tmp_path / "released_counts")).collect()
+    total = {name: sum(row["rows"] for row in lines if row["attribute"] == name) for name in spec.of_role("quasi")}
+    assert {*total.values()} == {release.metrics["rows"]}
+    assert rf.audit(release.table, rf.Spec.load(tmp_path / "out/private/spec.toml")).measured["least_count"] >= 2
+    rf.run(spec.model_copy(update={"output": Output(to=f"spark://{target}")}), tmp_path / "out", report=False)
+    assert not (tmp_path / "released_counts").exists()
+    told = rf.anonymize(frame, spec.model_copy(update={"output": Output(counts=True)})).counts
+    assert {tuple(row) for row in told.collect()} == {tuple(row) for row in lines}
+
+
 def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_path: Path) -> None:
     session = spark()
     from ringfence.rows.spark_target import CatalogueTarget

@@ -83,7 +83,8 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 
     Every value becomes what the plan says; classes that fail the plan's promise on these rows are suppressed, within
     the limit that the plan's specification sets. A value that the plan does not know is a DataError, or with
-    `unknown="suppress"` its rows are suppressed too. Releases made by one plan can be read side by side, but whoever
+    `unknown="suppress"` its rows are suppressed too. Counts of values (`output.counts`) are not made: whoever is in
+    both tables could be told by what they differ in. Releases made by one plan can be read side by side, but whoever
     is in two of them is less protected than in one: see docs/promise.md on composition.
 
     `plan` is a plan or the path of a saved one; `source` is as for `anonymize`.
@@ -98,6 +99,7 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     if not saved.recodes_values:
         raise SpecError(f"a plan of the kind {saved.kind!r} is about the rows that it was made for; allowed: 'global'")
     spec = Spec.loads(saved.spec, "the plan's specification")
+    spec = spec.model_copy(update={"output": spec.output.model_copy(update={"counts": False})})
     if spec.items is not None:
         raise SpecError(f"the plan says what becomes of quasi-identifiers, not of the baskets in {spec.items!r}")
     if spec.data.composite:
@@ -145,12 +147,13 @@ def make_audited(
         diary("audit", "auditing the release")
         job = job_of(engine, spec, rows, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
+        counts = None if job.counts is None else engine.hold(job.counts)
         published = engine.open(table, spec.data, as_it_stands=True)
-        verdict = job.passed(job.audited(published, values))
-        sensitive = None if values is None else engine.handed_out(values, source)
-        release = release_of(job, table, verdict, diary, original, sensitive)
+        verdict = job.passed(job.audited(published, values, counts))
+        beside = [None if each is None else engine.handed_out(each, source) for each in (values, counts)]
+        release = release_of(job, table, verdict, diary, original, *beside)
         # Models need to know which row was which, and nobody does after this.
-        return replace(release, measured=job.measured(published, values)) if spec.purpose.predict else release
+        return replace(release, measured=job.measured(published, values, counts)) if spec.purpose.predict else release
 
 
 def _rewrite_rows(

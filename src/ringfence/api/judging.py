@@ -62,6 +62,7 @@ def audit(
     original: Any = None,
     *,
     sensitive: Any = None,
+    counts: Any = None,
     population: Any = None,
     other: Any = None,
     corrupted: int = 0,
@@ -80,19 +81,22 @@ def audit(
     guess for an adversary who knows whose that many rows are. `attacks` are carried out with the original at hand:
     "all", or some of linkage, homogeneity, background, minimality, corruption, items, and intersection with an `other`
     release of the same table; refinement needs the release alone. A release of the method `anatomy` is two tables:
-    `sensitive` is the second, by default the file of that name beside the first.
+    `sensitive` is the second, by default the file of that name beside the first. `counts` says how many rows have which
+    value; where the specification asks for it (`output.counts`), by default the file of that name beside the release.
     """
     from ringfence.audit.labels.told import told_measures
     from ringfence.audit.verify import verify
-    from ringfence.release.manifest import SENSITIVE, beside, with_manifest
+    from ringfence.release.manifest import COUNTS, SENSITIVE, beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
-    from ringfence.rows.engine import as_released
+    from ringfence.rows.engine import as_counts, as_released
     from ringfence.rows.engines import engine_for
-    from ringfence.rows.remote import is_database, is_spark
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
-        sensitive = f"{table}_{SENSITIVE}" if is_database(table) or is_spark(table) else beside(Path(table))
+        sensitive = beside(table, SENSITIVE)
+    if counts is None and spec.output.counts and isinstance(table, str | Path):
+        there = beside(table, COUNTS)
+        counts = there if isinstance(there, str) or there.exists() else None
     with engine_for(spec.data, table, original, population, other) as engine:
         known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
         wanted = named(attacks)
@@ -113,6 +117,7 @@ def audit(
                 corrupted=corrupted,
                 attacks=wanted,
                 values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
+                counts=None if counts is None else engine.open(counts, as_counts(data), as_it_stands=True),
             )
             return verdict, told
 

@@ -77,7 +77,9 @@ def job_of(
     )
 
 
-def release_of(job: "Job", table: Any, verdict: "Verdict", diary: Diary, original: Any, sensitive: Any) -> Release:
+def release_of(
+    job: "Job", table: Any, verdict: "Verdict", diary: Diary, original: Any, sensitive: Any, counts: Any
+) -> Release:
     """Return what came out of a job, with what a later audit of it needs."""
     return Release(
         table,
@@ -90,6 +92,7 @@ def release_of(job: "Job", table: Any, verdict: "Verdict", diary: Diary, origina
         original=None if job.original is None else original,
         traced=job.people(),
         sensitive=sensitive,
+        counts=counts,
         attacks=tuple(job.attacks),
         made_from=None if job.origin is None or job.origin.labels is not None else original,
     )

@@ -33,11 +33,11 @@ def run(
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
-    release's `table` is its path (and `sensitive`, where there are two tables, that of the second). `attacks` are
-    carried out on the file, and shown in the report.
+    release's `table` is its path (and `sensitive`, where there are two tables, that of the second, and `counts` that of
+    the counts of values). `attacks` are carried out on the file, and shown in the report.
     """
     from ringfence.release.folder import new_version
-    from ringfence.release.manifest import SENSITIVE, beside
+    from ringfence.release.manifest import COUNTS, SENSITIVE, beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
@@ -62,8 +62,9 @@ def run(
         path, verdict = publish(
             job, rows, version, file_format=form, report=report, plots=plots, sensitive=values, target=target
         )
-        second = None if made.sensitive is None else beside(path) if isinstance(path, Path) else f"{path}_{SENSITIVE}"
-        return release_of(job, path, verdict, diary, source, second)
+        second = None if made.sensitive is None else beside(path, SENSITIVE)
+        counts = None if job.counts is None else beside(path, COUNTS)
+        return release_of(job, path, verdict, diary, source, second, counts)
 
 
 def _output(spec: Spec) -> str | None:

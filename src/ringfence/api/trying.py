@@ -83,10 +83,11 @@ class Bench:
             job = job_of(engine, lean, self.original, made, origin, self.attacks, force=False)
             values = None if made.sensitive is None else engine.hold(made.sensitive)
             told("audit", "auditing the release")
-            verdict = job.passed(job.audited(published, values))
+            counts = None if job.counts is None else engine.hold(job.counts)
+            verdict = job.passed(job.audited(published, values, counts))
             use = None
             if self.ruler is not None:
-                use = measure_rows(engine, published, self.ruler, lean, origin, values)
+                use = measure_rows(engine, published, self.ruler, lean, origin, values, counts)
             return MeasuredRelease(made.decision, verdict, use, _examples(engine, published, lean))
 
 
@@ -117,7 +118,7 @@ def _lean(spec: Spec) -> Spec:
     attributes = {name: each for name, each in spec.attributes.items() if name in there}
     types = {name: kind for name, kind in spec.data.types.items() if name in there}
     data = spec.data.model_copy(update={"types": types})
-    return spec.model_copy(update={"attributes": attributes, "data": data, "output": Output()})
+    return spec.model_copy(update={"attributes": attributes, "data": data, "output": Output(counts=spec.output.counts)})
 
 
 def _examples(engine: "Engine", rows: "ibis.Table", spec: Spec) -> tuple[dict[str, Any], ...]:

@@ -26,6 +26,7 @@ MENDS = {
     "rows": "publish the rows of the original, each once, and suppress no more than allowed",
     "original": "publish only rows of the original, under labels that hold their values",
     "anatomy": "publish each person in one bucket and each value of a bucket once, and nothing that ties the two",
+    "counts": "publish true counts, each of k rows or more, or none",
     "manifest": "publish the file that the manifest speaks of, or run again",
 }
 """What mends a finding, by its rule."""
@@ -40,7 +41,7 @@ class Finding:
     label twice in a basket), missing (values that may not be missing), identifier and unlisted (columns that may not be
     there), rows (there are none, too many, or too many are suppressed), original (rows that cannot be traced back to
     it), alpha, beta, delta, k_map and presence (more models), anatomy (two tables that do not fit together, or tell
-    more than they may), manifest (the file is another one).
+    more than they may), counts (of values beside it: too small, or not true), manifest (the file is another one).
     """
 
     rule: str
@@ -131,7 +132,8 @@ class Verdict:
     of a bucket's rows; there is no k. Where k counts people (`data.entity`), k are the people of the class that has the
     fewest, where that is not certain from k to "k_most", and only known beside the original; "k_rows" are the rows of
     the smallest class, "largest_share" is the largest share of a class's rows that are one person's. Where a person's
-    rows stay together (`data.composite`), k are the people that have the rarest record, of "people" in all.
+    rows stay together (`data.composite`), k are the people that have the rarest record, of "people" in all. Of counts
+    of values beside the release, "least_count" is the smallest.
     """
 
     ok: bool

@@ -30,6 +30,7 @@ from ringfence.audit.column_findings import (
     zero_findings,
 )
 from ringfence.audit.counts import Column, Released, read_released
+from ringfence.audit.counts_judged import judge_counts
 from ringfence.audit.evidence import Evidence, judge_labels, judge_original
 from ringfence.audit.models.population import Fits, fit
 from ringfence.audit.not_judged import refuse_unjudged, second_table
@@ -63,6 +64,7 @@ def verify(
     corrupted: int = 0,
     attacks: Sequence[str] = (),
     values: ibis.Table | None = None,
+    counts: ibis.Table | None = None,
     traced: ibis.Table | None = None,
     origin: Origin | None = None,
 ) -> Verdict:
@@ -78,7 +80,8 @@ def verify(
     `population` that the rows come from, it is judged how many of its people each class fits. `corrupted` asks what is
     left to guess for an adversary who knows whose that many rows are. `attacks` are carried out on the release, by name
     or "all"; of those, intersection needs the `other` release. A release of the method `anatomy` is two tables, judged
-    by themselves or by the original: `values` is the second, with the sensitive values of each bucket.
+    by themselves or by the original: `values` is the second, with the sensitive values of each bucket. `counts` are
+    those of values, where any are published beside the release: true ones, and none of fewer than k.
 
     Where k counts people (`data.entity`), rows are counted from the release, people beside the original: of releases in
     which more rows fit a class than it has, there may be no telling, unless `traced` says whose each row is. It has the
@@ -123,6 +126,7 @@ def verify(
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
         evidence.add(*judge_labels_of_baskets(engine, rows, spec, spec.privacy.m, original))
+    judge_counts(evidence, engine, counts, released, spec, original, origin, told=traced is not None)
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
     risk = _risk(released, spec, matches, fits, size, evidence.crowd) if quasi else None

@@ -63,6 +63,7 @@ def audit(
     original: Annotated[str | None, typer.Option(help="The original data, to trace the release back to.")] = None,
     population: Annotated[str | None, typer.Option(help="A table of those that the rows were drawn from.")] = None,
     other: Annotated[str | None, typer.Option(help="Another release of the same data, to be joined with.")] = None,
+    counts: Annotated[str | None, typer.Option(help="Counts of values; else those beside the release.")] = None,
     corrupted: Annotated[int, typer.Option(help="How many rows the adversary knows already, for what is left.")] = 0,
     attack: Annotated[list[str] | None, typer.Option(help="An attack to carry out, or all; may be repeated.")] = None,
     output: Annotated[
@@ -80,6 +81,7 @@ def audit(
             original,
             population=population,
             other=other,
+            counts=counts,
             corrupted=corrupted,
             attacks=attack or (),
         )

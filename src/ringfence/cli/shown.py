@@ -18,6 +18,7 @@ def release_json(release: Release) -> dict[str, Any]:
     return {
         "release": str(release.table),
         **({} if release.sensitive is None else {"sensitive": str(release.sensitive)}),
+        **({} if release.counts is None else {"counts": str(release.counts)}),
         "levels": release.plan.levels,
         "metrics": dict(release.metrics),
         "incomplete": release.incomplete,

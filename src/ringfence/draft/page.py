@@ -77,6 +77,7 @@ class Content:
 def as_toml(content: Content) -> str:
     """Return a specification as TOML, with comments that say why it is as it is."""
     lines = [*_head(content), "", *_data(content), "", *_privacy(content), "", *_method(content)]
+    lines += ["", *_output()] if content.together.columns else []
     for role, meaning in SECTIONS.items():
         chosen = [stated for stated in content.attributes if stated.column.role == role]
         if chosen:
@@ -153,6 +154,14 @@ def _method(content: Content) -> Iterator[str]:
     if content.together.distinct > MANY_COMBINATIONS:
         yield "# So many rows are grouped in one pass. Left out, they are grouped with more care, which takes longer."
         yield 'effort = "fast"'
+
+
+def _output() -> Iterator[str]:
+    yield "[output]"
+    yield from _comment(
+        "How many rows have each value, beside the release: who counts is off by far less. No count is of fewer than k."
+    )
+    yield "counts = true"
 
 
 def _attribute(stated: Stated) -> Iterator[str]:

@@ -201,4 +201,7 @@ def _showing(spec: Spec, shown: str, asked: Wanted | None) -> Spec:
 
 def _asking(spec: Spec, method: MethodTraits, parts: dict[str, Any]) -> Spec:
     table = MethodTable(name=method.name, **{key: value for key, value in parts.items() if value is not None})
-    return spec.model_copy(update={"method": table})
+    update: dict[str, Any] = {"method": table}
+    if spec.output.counts and method.way == BUCKETS:  # which have no labels that counts could be of use for
+        update["output"] = spec.output.model_copy(update={"counts": False})
+    return spec.model_copy(update=update)

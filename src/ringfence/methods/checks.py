@@ -42,6 +42,8 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
             " and rings of rows, and losses that add up over their cells"
         )
     check_promise(spec, promised=promised)
+    if spec.output.counts and promised:
+        _check_counts(spec)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:
         return
     if method.search not in method.traits.searches:
@@ -137,6 +139,25 @@ def _check_composite(spec: Spec) -> None:
     others = [f"privacy.{name}" for name in ("l", "p", "t") if getattr(spec.privacy, name) is not None]
     for name in [*others, *(["method.keep_suppressed"] if method.keep_suppressed else [])]:
         raise SpecError(f"{name} beside {key}: all that is promised of a person's rows together is k")
+
+
+def _check_counts(spec: Spec) -> None:
+    """Refuse counts of values where they would say nothing, or more than is promised."""
+    key = "output.counts = true"
+    if spec.has_buckets:
+        raise SpecError(
+            f"{key}: the method {spec.method.name!r} publishes quasi-identifiers as they are, and whoever wants counts"
+            " can count them; leave it out"
+        )
+    if not spec.of_role("quasi"):
+        raise SpecError(f"{key} is about quasi-identifiers, and there are none; counts of items are not published")
+    if spec.k < 2:
+        raise SpecError(f"{key} needs privacy.k of 2 or more: no count is of fewer rows than k")
+    if spec.has_loose_labels:
+        raise SpecError(
+            f"{key} does not go with labels = 'loose': these promise that nothing tells which values a group has, and"
+            " from counts and labels together some of that can be worked out; leave one of them out"
+        )
 
 
 def is_for_chosen_k(spec: Spec) -> bool:

@@ -269,6 +269,8 @@ class GroupPlan(LabelledPlan):
         combination, group, rows = (self.entries[name].to_numpy() for name in (COMBINATION, GROUP, ROWS))
         columns = [self.columns[quasi.name].shown(quasi.hierarchy) for quasi in census.quasi]
         watched = {name: self.combinations[name].to_numpy() for name in self.watched}
+        each = np.arange(len(rows))
+        people = None if census.people is None else census.sensitive[census.people]
         return Published(
             census=census,
             weights=rows,
@@ -278,10 +280,13 @@ class GroupPlan(LabelledPlan):
             masked=np.zeros(len(rows), np.bool_),
             recoded=False,
             beside=tuple(
-                Beside(part, np.arange(len(rows)), watched[part.name][combination], rows)
+                Beside(part, each, watched[part.name][combination], rows)
                 for part in others(census)
                 if part.name in watched
             ),
+            whose=None
+            if people is None or people.name not in watched
+            else Beside(people, each, watched[people.name][combination], rows),
         )
 
     def _headline(self) -> str:

@@ -31,7 +31,8 @@ class Published:
     Entry e has `weights[e]` rows, which had the leaves `before[e]`, and shows `shown[a].value[e]` in attribute a; where
     it is `masked`, its rows were suppressed and kept, with everything hidden. `losses[a]` is the detail that each value
     loses which attribute a shows. `recoded` says whether every value has one label, masked rows aside. `beside` are the
-    attributes that are published as they are, as far as the plan tells which rows have which value.
+    attributes that are published as they are, as far as the plan tells which rows have which value. `whose` are the
+    people behind the entries, where they are told apart: published nowhere.
     """
 
     census: Census
@@ -42,6 +43,7 @@ class Published:
     masked: Bools
     recoded: bool
     beside: tuple[Beside, ...]
+    whose: Beside | None = None
 
     @property
     def rows(self) -> int:

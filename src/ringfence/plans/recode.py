@@ -167,6 +167,7 @@ class GlobalPlan(Plan):
             masked=masked,
             recoded=True,
             beside=tuple(_kept_beside(part, entry) for part in others(census)),
+            whose=None if census.people is None else _kept_beside(census.sensitive[census.people], entry),
         )
 
     def _failing(self, census: Census) -> Bools:

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import ibis
+import pyarrow as pa
 
 from ringfence.audit.trace.rows import Origin
 from ringfence.audit.verdict import Verdict
@@ -12,6 +14,7 @@ from ringfence.audit.verify import verify
 from ringfence.census.baskets import Baskets
 from ringfence.census.census import Census
 from ringfence.errors import RingfenceError
+from ringfence.plans.counted import counted_values
 from ringfence.release.diary import Diary
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import WHICH
@@ -48,13 +51,23 @@ class Job:
     force: bool = False
     use: Measured | None = None
 
+    @cached_property
+    def counts(self) -> pa.Table | None:
+        """How many published rows have each value of each quasi-identifier, where that is to be told."""
+        if not self.spec.output.counts:
+            return None
+        composed = self.decision.composed
+        published = self.decision.plan.published(self.census if composed is None else composed.census)
+        assert published is not None, "who asks for counts has quasi-identifiers"
+        return counted_values(published, self.spec)
+
     @property
     def is_proven(self) -> bool:
         """Whether the audit of published rows proves by itself that they are the original's: they need no marks."""
         return self.origin is not None and self.origin.marked is None
 
-    def audited(self, rows: ibis.Table, values: ibis.Table | None = None) -> Verdict:
-        """Return the verdict on published rows, and on the second table of those that are two."""
+    def audited(self, rows: ibis.Table, values: ibis.Table | None = None, counts: ibis.Table | None = None) -> Verdict:
+        """Return the verdict on published rows, on the second table of those that are two, and on counts of values."""
         return verify(
             self.engine,
             rows,
@@ -62,6 +75,7 @@ class Job:
             self.original,
             attacks=self.attacks,
             values=values,
+            counts=counts,
             traced=self.traced,
             origin=None if self.origin is None else replace(self.origin, suppressed=self._gone),
         )
@@ -72,11 +86,13 @@ class Job:
         metrics = self.decision.metrics
         return int((0 if self.decision.plan.masked else metrics["suppressed"]) + metrics.get("unknown", 0))
 
-    def measured(self, rows: ibis.Table, values: ibis.Table | None = None) -> Measured | None:
+    def measured(
+        self, rows: ibis.Table, values: ibis.Table | None = None, counts: ibis.Table | None = None
+    ) -> Measured | None:
         """Return what users of published rows are off by; None where that is not known, or they have no labels."""
         if self.origin is None or self.origin.labels is not None:
             return self.use
-        return measured(self.engine, rows, self.origin.original, self.spec, self.origin, values)
+        return measured(self.engine, rows, self.origin.original, self.spec, self.origin, values, counts)
 
     def passed(self, verdict: Verdict) -> Verdict:
         """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""

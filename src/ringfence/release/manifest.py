@@ -24,6 +24,7 @@ from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PRIVATE, PUBLIC
 from ringfence.rows.engine import Engine, as_released
 from ringfence.rows.places import local_file
+from ringfence.rows.remote import is_database, is_spark
 from ringfence.rows.targets import identity_at
 from ringfence.search.decision import Decision
 from ringfence.search.progress import MOST_COUNTED, SearchResult
@@ -40,9 +41,11 @@ TYPED = "typed.parquet"
 """Beside a release in Parquet: the same, with labels in types that can be computed with."""
 SENSITIVE = "sensitive"
 """Beside a release of the method `anatomy`, in the same format: the sensitive values of each bucket."""
+COUNTS, VALUE_COUNTS = "counts", "value counts"
+"""Beside a release, in the same format: how many of its rows have which value. Manifests have other counts as well."""
 DIGITS = 3
 """How many digits are told of losses: in full, they would tell which of the tables that fit a small release it was."""
-FILES = ("release", "typed", SENSITIVE)
+FILES = ("release", "typed", SENSITIVE, VALUE_COUNTS)
 MAY_SAY = {
     "format", "versions", *FILES, "spec", "counts", "suppressed rows", "levels", "metrics", "search",
     "search of item cuts", "verdict",
@@ -54,14 +57,18 @@ SUPPRESSED, PUBLISHED = "rows suppressed", "rows published"
 KEPT = "kept, with every quasi-identifier masked"
 
 
-def beside(release: Path) -> Path:
-    """Return where the sensitive values of the buckets of a release stand."""
-    return release.with_name(f"{SENSITIVE}{release.suffix}")
+def beside(release: str | Path, what: str) -> str | Path:
+    """Return where the second table of a release stands, or the counts of its values."""
+    if is_database(release) or is_spark(release):
+        return f"{release}_{what}"
+    path = Path(release)
+    return path.with_name(f"{path.name}_{what}" if path.is_dir() else f"{what}{path.suffix}")
 
 
 def files_of(release: Path) -> dict[str, dict[str, str]]:
     """Return the files that a release has, with their hashes."""
-    files = {"release": release, "typed": release.with_name(TYPED), SENSITIVE: beside(release)}
+    files = {"release": release, "typed": release.with_name(TYPED)}
+    files |= {key: Path(beside(release, key)) for key in (SENSITIVE, COUNTS)}
     return {key: {"file": file.name, "sha256": file_hash(file)} for key, file in files.items() if file.exists()}
 
 
@@ -89,7 +96,7 @@ def build_manifest(
             **{part.__name__: part.__version__ for part in (numpy, numba, pyarrow)},
             **engines,
         },
-        **published,
+        **{VALUE_COUNTS if key == COUNTS else key: told for key, told in published.items()},
         "spec": public_spec(spec),
         "counts": {
             READ: metrics["rows"] + metrics["suppressed"] + incomplete,
@@ -321,6 +328,8 @@ def _wrong_promise(stated: Mapping[str, Any], spec: Spec) -> Iterator[str]:
         roles = [side["attributes"].get(name, {}).get("role") for side in (theirs, ours)]
         if roles[0] != roles[1]:
             yield f"the manifest says that {name!r} has the role {roles[0]!r}, the specification {roles[1]!r}"
+    if VALUE_COUNTS in stated and not spec.output.counts:
+        yield "the manifest lists counts of values, which the specification does not ask for (output.counts)"
     for key in ("entity", "composite"):
         if theirs["data"].get(key) != ours["data"].get(key):
             yield (

@@ -2,7 +2,8 @@
 apart.
 
 public/   release.csv or release.parquet, with the method anatomy also sensitive.csv or .parquet, of sets and ranges
-          also typed.parquet; manifest.json: made to be published, and no byte of it says more than the labels
+          also typed.parquet, where they are asked for counts.csv or .parquet; manifest.json: made to be published, and
+          no byte of it says more than the labels and these counts
 private/  plan.json, audit.json, certificate.json, spec.toml, log.txt: may show values of the original
 
 How they take their place in one step: `folder`.
@@ -23,9 +24,19 @@ from ringfence.plans.items import refuse_torn
 from ringfence.plans.typed import typed_rows
 from ringfence.release.folder import Version
 from ringfence.release.job import AuditFailed, Job
-from ringfence.release.manifest import ID, MANIFEST, SENSITIVE, TYPED, beside, build_manifest, files_of, wrong_typed
+from ringfence.release.manifest import (
+    COUNTS,
+    ID,
+    MANIFEST,
+    SENSITIVE,
+    TYPED,
+    beside,
+    build_manifest,
+    files_of,
+    wrong_typed,
+)
 from ringfence.rows.basket_rows import LINES, as_text
-from ringfence.rows.engine import Engine, as_released
+from ringfence.rows.engine import Engine, as_counts, as_released
 from ringfence.rows.places import is_local
 from ringfence.rows.staging import put, spilling, staging, write_files
 from ringfence.rows.targets import Target, noted
@@ -74,13 +85,14 @@ def publish(
     # manifest: sound, and known by its note, which has another `id`. Nothing but a renaming is left to do after it.
     version.prepare()
     if target is not None:
-        target.commit(noted(f"{verdict.measured['rows']:,} rows", identity))
+        gone = [f"_{second}" for second in (SENSITIVE, COUNTS) if second not in published]
+        target.commit(noted(f"{verdict.measured['rows']:,} rows", identity), gone)
     version.publish()
     return (version.folder / "public" / release.name if target is None else target.address), verdict
 
 
-Written: TypeAlias = tuple[ibis.Table, ibis.Table | None]
-"""The rows of a release as they stand where they were written, and the second table of those that are two."""
+Written: TypeAlias = tuple[ibis.Table, ibis.Table | None, ibis.Table | None]
+"""The rows of a release as they stand where they were written, the second table of those that are two, and counts."""
 
 
 def _fill(
@@ -88,16 +100,19 @@ def _fill(
 ) -> tuple[Verdict, Written]:
     """Put the rows where they go, under another name; read them back, and refuse what does not pass its audit."""
     target.stage(rows)
-    values = None
+    values = counts = None
     if sensitive is not None:
         target.stage(sensitive, f"_{SENSITIVE}")
         values = target.open(scratch, job.spec.data, f"_{SENSITIVE}")
+    if job.counts is not None:
+        target.stage(job.engine.hold(job.counts), f"_{COUNTS}")
+        counts = target.open(scratch, as_counts(job.spec.data), f"_{COUNTS}")
     written = target.open(scratch, job.spec.data)
     job.diary("audit", "auditing what was written")
-    verdict = job.audited(written, values)
+    verdict = job.audited(written, values, counts)
     if not job.is_proven:
         verdict = verdict.with_findings([*_unlike(job.engine, written, rows, job.spec, "parquet")])
-    return job.passed(verdict), (written, values)
+    return job.passed(verdict), (written, values, counts)
 
 
 def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Table | None) -> tuple[Verdict, Written]:
@@ -105,19 +120,22 @@ def _write_release(job: Job, rows: ibis.Table, release: Path, sensitive: ibis.Ta
     engine, spec, file_format = job.engine, job.spec, release.suffix[1:]
     _refuse_unreadable(rows, job.decision, spec, file_format)
     engine.write(as_text(rows, spec, file_format), release, spec.data)
-    values = None
+    values = counts = None
     if sensitive is not None:
-        engine.write(sensitive, beside(release), spec.data)
-        values = engine.open(beside(release), as_released(spec.data), as_it_stands=True)
+        engine.write(sensitive, second := Path(beside(release, SENSITIVE)), spec.data)
+        values = engine.open(second, as_released(spec.data), as_it_stands=True)
+    if job.counts is not None:
+        engine.write(engine.hold(job.counts), second := Path(beside(release, COUNTS)), spec.data)
+        counts = engine.open(second, as_counts(spec.data), as_it_stands=True)
     written = engine.folded(engine.open(release, as_released(spec.data), as_it_stands=True))
     job.diary("audit", "auditing what was written")
-    verdict = job.audited(written, values)
+    verdict = job.audited(written, values, counts)
     if not job.is_proven:
         verdict = verdict.with_findings([*_unlike(engine, written, rows, spec, file_format)])
     job.passed(verdict)
     if file_format == "parquet":
         _write_typed(engine, release, spec)
-    return verdict, (written, values)
+    return verdict, (written, values, counts)
 
 
 def _write_private(job: Job, folder: Path, verdict: Verdict) -> None:
@@ -183,7 +201,8 @@ def fill_audited(job: Job, rows: ibis.Table, target: Target) -> None:
     """Put a release where it goes, if it passes its audit when it is read back."""
     with spilling() as scratch:
         _fill(job, rows, target, scratch, None)
-        target.commit(noted(f"{job.decision.metrics['rows']:,} rows", token_hex(8)))
+        note = noted(f"{job.decision.metrics['rows']:,} rows", token_hex(8))
+        target.commit(note, [f"_{SENSITIVE}", f"_{COUNTS}"])
 
 
 def write_audited(job: Job, rows: ibis.Table, target: Path) -> None:

@@ -47,6 +47,9 @@ class Release:
     """Its rows with whose they are, where k counts people: never to be published, and saved nowhere."""
     sensitive: Any = None
     """The second table of the method `anatomy`: how often each sensitive value is in each bucket. None for others."""
+    counts: Any = None
+    """How many of its rows have each value of each quasi-identifier, where `output.counts` asks for it: a table with
+    the columns attribute, value and rows. `*` is all that no other line is about."""
     attacks: tuple[str, ...] = field(default=(), repr=False)
     """The attacks that were asked for; `audit.attacks.carry_out` has what they achieve."""
 
@@ -59,6 +62,7 @@ class Release:
     def use(self) -> "Measured | None":
         """What users of the release are off by, read from its table alone (docs/how-it-works.md, yardsticks)."""
         from ringfence.rows.dates import open_again
+        from ringfence.rows.engine import as_counts
         from ringfence.rows.engines import engine_for
         from ringfence.yardsticks.measure import measured
 
@@ -67,10 +71,12 @@ class Release:
         with engine_for(self.spec.data, self.made_from) as engine:
             original = open_again(engine, self.made_from, self.spec)
             rows = engine.open(self.table, self.spec.data, as_it_stands=True)
-            values = None
+            values = counts = None
             if self.sensitive is not None:
                 values = engine.open(self.sensitive, self.spec.data, as_it_stands=True)
-            return measured(engine, rows, original, self.spec, values=values)
+            if self.counts is not None:
+                counts = engine.open(self.counts, as_counts(self.spec.data), as_it_stands=True)
+            return measured(engine, rows, original, self.spec, values=values, counts=counts)
 
     @property
     def plan(self) -> "Plan":

@@ -124,6 +124,13 @@ def limits(spec: Spec, plan: Plan, uniform: Mapping[str, Uniformity]) -> Iterato
             "Whoever knows which rows some people carry can rule out assignments, and learns more about the others of"
             " their rings than he would in a group of rows that are all alike.",
         )
+    if spec.output.counts:
+        yield Claim(
+            "Counts of values",
+            "Beside the release stands how many of its rows have each value. That tells nothing of whose a row is. It"
+            " does tell how many rows behind a coarser label have a value, which may be few. With counts of another"
+            " release of the same people they can be subtracted: publish them once.",
+        )
     as_they_are = spec.of_role("sensitive", "insensitive")
     unlisted = ["columns without a role"] if spec.data.unlisted == "publish" else []
     if as_they_are or unlisted:

@@ -115,12 +115,15 @@ class ComparisonPage:
             yield f"With the next best, {after[0]['name']}, they are off by {percent(after[0]['off'])}."
         if self.naive is not None:
             naive = f"who knows nothing but the distribution of each attribute is off by {percent(self.naive['off'])}"
+            fewer = "Fewer quasi-identifiers"
+            if not self.spec.output.counts:
+                fewer = "Counts of values beside it (output.counts = true), fewer quasi-identifiers"
             yield (
                 f"For comparison, {naive}."
                 if self.naive["off"] > best["off"]
                 else f"Mind that {naive}: for what was measured, tables of single attributes would serve as well."
-                " Fewer quasi-identifiers, a smaller k or more rows make a release worth its while;"
-                " purpose.counts says which tables matter."
+                f" {fewer}, a smaller k or more rows make a release worth its while; purpose.counts says which tables"
+                " matter."
             )
         if blamed := best.get("blamed"):
             yield f"In {self.best}, {blamed}"
@@ -148,8 +151,9 @@ class ComparisonPage:
         """Say of a release without lists if it tells less than each attribute by itself would."""
         if self.naive is None or self.naive["off"] >= plain["off"] or self.naive["off"] <= self._row(self.best)["off"]:
             return ""
+        mended = "" if self.spec.output.counts else " ask for counts of values beside it (output.counts = true), or"
         return (
-            ", more than who knows each attribute by itself: where counts matter, publish the lists, which"
+            f", more than who knows each attribute by itself: where counts matter,{mended} publish the lists, which"
             " typed.parquet has as such"
         )
 

@@ -1,6 +1,6 @@
 """The section of a report about use: what users of the release are off by, beside the original and a naive guess."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from markupsafe import Markup
@@ -33,6 +33,7 @@ def use_section(use: Measured, spec: Spec) -> Section:
         charts["query-errors"] = query_errors(answers.errors, title)
     html = template("use").render(
         lines=[*_lines(use, spec)],
+        bought=_bought(use, spec),
         blamed=None if (found := use.release.blamed) is None else blame(found.name, found.with_it, found.without),
         purpose=spec.purpose,
         models=use.release.models,
@@ -79,25 +80,41 @@ def _asked(domain: OriginalValues, wanted: Bools) -> str:
     return " or ".join(names)
 
 
-def _lines(use: Measured, spec: Spec) -> Iterator[tuple[str, str, str, str]]:
-    """Yield what was measured: of the release, of the original, and of whoever knows each attribute by itself."""
+def _bought(use: Measured, spec: Spec) -> str | None:
+    """Say what counts of values buy, where they are published."""
+    if use.without is None:
+        return None
+    off, without = use.release.off(spec.purpose), use.without.off(spec.purpose)
+    return (
+        f"With the counts of values beside the release, users are off by {percent(off)} on average; by the labels"
+        f" alone, {percent(without)}."
+    )
 
-    def line(what: str, of: Yardsticks, naive: Yardsticks, key: str) -> tuple[str, str, str, str]:
-        return what, percent(getattr(of, key)), percent(0), percent(getattr(naive, key))
 
-    release, naive = use.release, use.naive
-    yield line("COUNT queries over one to three attributes: mean relative error", release, naive, "queries")
-    for size, off, naively in zip(SIZES, release.by_size, naive.by_size, strict=True):
-        if off is not None and naively is not None:
-            yield f"… about {size}", percent(off), percent(0), percent(naively)
-    yield line("tables of one attribute: rows not in their cell", release, naive, "singles")
+def _lines(use: Measured, spec: Spec) -> Iterator[tuple[str, list[str]]]:
+    """Yield what was measured: of the release, where it has counts beside it also without them, of the original, and of
+    whoever knows each attribute by itself."""
+    sides = [use.release, *([] if use.without is None else [use.without])]
+
+    def line(what: str, off: Callable[[Yardsticks], float | None]) -> tuple[str, list[str]]:
+        told = [*map(off, sides), 0.0, off(use.naive)]
+        return what, ["" if value is None else percent(value) for value in told]
+
+    yield line("COUNT queries over one to three attributes: mean relative error", lambda side: side.queries)
+    for place, size in enumerate(SIZES):
+        if use.release.by_size[place] is not None:
+            yield line(f"… about {size}", lambda side, place=place: side.by_size[place])  # type: ignore[misc]
+    yield line("tables of one attribute: rows not in their cell", lambda side: side.singles)
     if len(spec.of_role("quasi")) > 1:
-        yield line("tables of two attributes: rows not in their cell", release, naive, "pairs")
+        yield line("tables of two attributes: rows not in their cell", lambda side: side.pairs)
     for names in spec.purpose.counts or []:
-        key = tuple(names)
-        off, naively = release.tables[key], naive.tables[key]
-        yield f"table of {joined(names)}, which is what it is for", percent(off), percent(0), percent(naively)
-    for name, score in release.models.items():
-        own = f"{score.mean:.3f} (± {score.spread / 2:.3f})"
-        before = f"{score.original:.3f} (± {score.original_spread / 2:.3f})"
-        yield f"model of “{name}”: {score.measure}, higher is better", own, before, f"{score.naive:.3f}"
+        what = f"table of {joined(names)}, which is what it is for"
+        yield line(what, lambda side, key=tuple(names): side.tables[key])  # type: ignore[misc]
+    for name, score in use.release.models.items():
+        own = [_score(side.models[name].mean, side.models[name].spread) for side in sides]
+        before = _score(score.original, score.original_spread)
+        yield f"model of “{name}”: {score.measure}, higher is better", [*own, before, f"{score.naive:.3f}"]
+
+
+def _score(mean: float, spread: float) -> str:
+    return f"{mean:.3f} (± {spread / 2:.3f})"

@@ -395,6 +395,11 @@ def plain_schema(rows: ibis.Table) -> pa.Schema:
     return rows.schema().to_pyarrow()
 
 
+def as_counts(data: Data) -> Data:
+    """Return how text files of counts are to be read: as releases, but what is said of columns is not about theirs."""
+    return Data(delimiter=as_released(data).delimiter, quote=data.quote)
+
+
 def as_released(data: Data) -> Data:
     """Return how the text files of releases are to be read: in UTF-8, with a delimiter of one character."""
     delimiter = data.delimiter if len(data.delimiter) == 1 else ","

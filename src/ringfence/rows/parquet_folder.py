@@ -85,7 +85,7 @@ class ParquetFolder:
         """Return the rows of what was staged, as they stand."""
         return self._engine.open(self._version / f"{RELEASE}{beside}", data, as_it_stands=True)
 
-    def commit(self, note: str) -> None:
+    def commit(self, note: str, gone: Sequence[str] = ()) -> None:
         """Put what was staged in place of what was there: all of it is on the disk before one link is renamed."""
         with naming(self._path):
             for beside in self._staged:
@@ -97,11 +97,18 @@ class ParquetFolder:
                     self._link(beside).symlink_to(self._aim(beside))
             (self._house / NEXT).symlink_to(self._version.name)
             (self._house / NEXT).replace(self._house / CURRENT)
+            for beside in gone:  # they lead nowhere any more
+                if self._is_ours(beside):
+                    self._link(beside).unlink()
             sync(self._house)
             sync(self._path.parent)
 
     def _link(self, beside: str) -> Path:
         return self._path.with_name(self._path.name + beside)
+
+    def _is_ours(self, beside: str) -> bool:
+        link = self._link(beside)
+        return link.is_symlink() and str(link.readlink()) == self._aim(beside)
 
     def _aim(self, beside: str) -> str:
         return f"{self._house.name}/{CURRENT}/{RELEASE}{beside}"
@@ -109,7 +116,7 @@ class ParquetFolder:
     def _refuse_taken(self, beside: str) -> None:
         """Refuse a target that is there and no release."""
         link = self._link(beside)
-        if os.path.lexists(link) and not (link.is_symlink() and str(link.readlink()) == self._aim(beside)):
+        if os.path.lexists(link) and not self._is_ours(beside):
             raise EngineError(
                 f"cannot write to {str(link)!r}: it is there, and no release that could be replaced; move it away, or"
                 " name another folder"

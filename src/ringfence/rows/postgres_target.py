@@ -5,7 +5,7 @@ was; whatever ends it before, a client that is killed or a server, leaves nothin
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -127,9 +127,13 @@ class PostgresTarget:
                     writer.write_batch(batch)
         return self._engine.open(path, data, as_it_stands=True)
 
-    def commit(self, note: str) -> None:
+    def commit(self, note: str, gone: Sequence[str] = ()) -> None:
         """Put what was staged in place of what was there, in one step; the `note` is a comment on the tables."""
         with self._saying():
+            for beside in gone:
+                there = self._connection.execute(THERE, [self._schema, self._name + beside]).fetchone()
+                if there is not None and there[0] in ("r", b"r") and str(there[1]).startswith(OURS):
+                    self._connection.execute(f"DROP TABLE {quoted(self._schema)}.{quoted(self._name + beside)}")
             for beside, staged in self._staged.items():
                 final = f"{quoted(self._schema)}.{quoted(self._name + beside)}"
                 self._connection.execute(f"DROP TABLE IF EXISTS {final}")

@@ -40,6 +40,8 @@ HIGH, LOW = f"{ROWS}: digests, high", f"{ROWS}: digests, low"
 
 BUCKET, COUNT = "bucket", "count"
 """Columns of the two tables that Anatomy publishes."""
+ATTRIBUTE, VALUE, COUNTED = "attribute", "value", "rows"
+"""Columns of the counts of values that are published beside a release."""
 ROW_NAMES = "row names"
 """What a first column without a name is called."""
 COMPRESSED = {".gz": "gzip", ".zst": "zstd"}

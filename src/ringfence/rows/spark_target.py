@@ -94,7 +94,7 @@ class SparkTarget:
         with self._saying():
             return self._engine.view(self.read(self._staged[beside]))
 
-    def commit(self, note: str) -> None:
+    def commit(self, note: str, gone: Sequence[str] = ()) -> None:
         """Put what was staged in place of what was there, which steps aside and comes back if that fails."""
         with self._saying():
             for beside, staged in [*self._staged.items()]:
@@ -112,6 +112,9 @@ class SparkTarget:
                 del self._staged[beside]
                 if there:
                     self.drop(earlier)
+            for beside in gone:
+                if self.exists(self._name + beside) and self.is_release(self._name + beside):
+                    self.drop(self._name + beside)
 
     @contextmanager
     def _saying(self) -> Iterator[None]:

@@ -38,8 +38,9 @@ class Target(Protocol):
     def open(self, scratch: Path, data: Data, beside: str = "") -> ibis.Table:
         """Return the rows of what was staged, as they stand."""
 
-    def commit(self, note: str) -> None:
-        """Put all that was staged in place of what was there, in one step, with a note that can be read there."""
+    def commit(self, note: str, gone: Sequence[str] = ()) -> None:
+        """Put all that was staged in place of what was there, in one step, with a note that can be read there. What an
+        earlier release had beside it and this one has not, `gone`, is taken away."""
 
 
 def noted(told: str, identity: str) -> str:

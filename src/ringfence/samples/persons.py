@@ -171,7 +171,8 @@ def people(rows: int = 30_000, seed: int = 2008) -> pa.Table:
 
 
 def people_spec() -> Spec:
-    """Return a specification for `people`: 5-anonymity by the best levels, with at most 2 % of the rows dropped.
+    """Return a specification for `people`: 5-anonymity by the best levels, with at most 2 % of the rows dropped, and
+    counts of values beside the release.
 
     >>> people_spec().of_role("sensitive")
     ['occupation', 'salary']
@@ -195,6 +196,7 @@ def people_spec() -> Spec:
         },
         privacy={"k": 5},
         method={"name": "optimal", "scheme": "level", "suppression": 0.02},
+        output={"counts": True},
     )
 
 

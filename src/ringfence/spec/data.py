@@ -52,11 +52,12 @@ class Data(SpecTable):
 
 
 class Output(SpecTable):
-    """Where a release goes, if not into the files of a folder."""
+    """Where a release goes, if not into the files of a folder, and whether counts of values go with it."""
 
     to: Name | None = None
     table: Name | None = None
     partition_by: list[Name] = []  # noqa: RUF012  pydantic copies it
+    counts: bool = False
 
     @model_validator(mode="after")
     def _keys_go_together(self) -> Self:

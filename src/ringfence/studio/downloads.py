@@ -32,6 +32,8 @@ def downloads(folder: Path, stem: str) -> dict[str, Download]:
         ("public/release.spmf", "the release: baskets to publish", False),
         ("public/sensitive.csv", "the second table of the release", False),
         ("public/sensitive.parquet", "the second table of the release", False),
+        ("public/counts.csv", "how many rows have which value: published beside the release", False),
+        ("public/counts.parquet", "how many rows have which value: published beside the release", False),
         ("public/typed.parquet", "the release with sets as lists and ranges as two columns", False),
         ("public/manifest.json", "what it is, counts, losses and verdict: published beside the release", False),
         ("spec.toml", "the specification: ringfence run repeats the release by it", True),

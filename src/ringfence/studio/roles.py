@@ -39,6 +39,7 @@ def role_tables(parts: Mapping[str, Any], name: str, role: str, suggested: Mappi
         "privacy": _privacy(parts, attributes),
         "method": _method(parts, attributes),
         "purpose": _purpose(parts, attributes),
+        **({} if _roles(attributes, "quasi") else {"output": {}}),  # counts are of quasi-identifiers
     }
 
 

@@ -119,7 +119,7 @@ def choose_candidate(one: One, asked: AskedCandidate) -> dict[str, Any]:
     if one.comparison is None or asked.name not in one.comparison["specs"]:
         raise NotFound(f"no candidate {asked.name!r} was made")
     wanted = one.comparison["specs"][asked.name]
-    tables = {name: wanted.get(name) for name in ("attributes", "privacy", "method")}
+    tables = {name: wanted.get(name) for name in ("attributes", "privacy", "method", "output")}
     one.change({name: table for name, table in tables.items() if table is not None}, f"chose {asked.name}")
     return shown_project(one)
 

@@ -90,6 +90,8 @@ def _read(counted: pa.Table, truth: Truth, spec: Spec, release: ReadRows, values
         was.append(Column(name, domain.values, numbers[column.codes]))
         shown = read_labels(counted[name], name, spec)
         codes[name], likely[name] = shown.codes, evenly([domain.held.by(label) for label in shown.labels], domain.line)
+        if name in release.weights:
+            likely[name] = likely[name].weighed(release.weights[name])
     for name in truth.others:
         column = plainly(counted[BEFORE + name], name, spec)
         known = {value: number for number, value in enumerate(truth.domains[name].values)}

@@ -21,6 +21,7 @@ from ringfence.yardsticks.models import Lessons, Score, is_installed
 from ringfence.yardsticks.queries import SIZES, Answered, CountQuery, answers, make_queries, naive_answers
 from ringfence.yardsticks.reading import ReadRows, Truth, read_release, read_truth
 from ringfence.yardsticks.tables import Table
+from ringfence.yardsticks.weighing import by_counts
 
 MOST_VALUES = 2_000
 """Sensitive attributes of more values are asked about only if the purpose names them: nearly every row has its own."""
@@ -215,10 +216,14 @@ def _is_plain(column: ibis.Value) -> bool:
 
 @dataclass(frozen=True)
 class Measured:
-    """How far off the users of a release are, and beside that whoever knows nothing but each attribute by itself."""
+    """How far off the users of a release are, and beside that whoever knows nothing but each attribute by itself.
+
+    Where counts of values are published beside it, users read by these; `without` is what they would be off by else.
+    """
 
     release: Yardsticks
     naive: Yardsticks
+    without: Yardsticks | None = None
 
 
 def measured(
@@ -228,9 +233,11 @@ def measured(
     spec: Spec,
     origin: Origin | None = None,
     values: ibis.Table | None = None,
+    counts: ibis.Table | None = None,
 ) -> Measured | None:
     """Return how far off the users of a release are, by itself; None where nothing is measured of it.
 
+    `values` is the second table of those that are two, `counts` are those of values that are published beside it.
     Models are left out where they cannot be made: without the library for it, or without knowing which row was which.
     """
     if not is_measured(spec):
@@ -238,18 +245,27 @@ def measured(
     if origin is None or not is_installed():
         spec = spec.model_copy(update={"purpose": spec.purpose.model_copy(update={"predict": None})})
     found = ruler(engine, original, spec)
-    return Measured(measure_rows(engine, released, found, spec, origin, values), found.naive)
+    use = measure_rows(engine, released, found, spec, origin, values, counts)
+    without = None if counts is None else measure_rows(engine, released, found, spec, origin, values)
+    return Measured(use, found.naive, without)
 
 
 def read_rows(
-    engine: Engine, released: ibis.Table, found: Ruler, spec: Spec, values: ibis.Table | None = None
+    engine: Engine,
+    released: ibis.Table,
+    found: Ruler,
+    spec: Spec,
+    values: ibis.Table | None = None,
+    counts: ibis.Table | None = None,
 ) -> ReadRows:
-    """Read the rows of a release, as published; `values` is the second table of those that are two."""
+    """Read the rows of a release, as published; `values` is the second table of those that are two, `counts` are those
+    of values."""
     truth = found.truth
     here = [name for name in (*truth.quasi, *truth.others) if name in released.columns]
     counted = engine.count(released, [*here, *([BUCKET] if spec.has_buckets else [])])
     beside: pa.Table | None = None if values is None else engine.fetch(values)
-    return read_release(counted, truth, spec, beside)
+    side = read_release(counted, truth, spec, beside)
+    return side if counts is None else by_counts(side, truth, engine.fetch(counts), spec)
 
 
 def measure_rows(
@@ -259,9 +275,10 @@ def measure_rows(
     spec: Spec,
     origin: Origin | None = None,
     values: ibis.Table | None = None,
+    counts: ibis.Table | None = None,
 ) -> Yardsticks:
     """Return how far off the users of a release are. `origin` is what a run knows of its rows: models need it."""
-    side = read_rows(engine, released, found, spec, values)
+    side = read_rows(engine, released, found, spec, values, counts)
     if origin is None or not found.predicted:
         return found.measure(side)
     return found.measure(side, link_rows(engine, side, found.truth, origin, spec, values))

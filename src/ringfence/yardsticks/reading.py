@@ -3,11 +3,11 @@
 A user of a release has its table and the hierarchies that go with it. Which value stands behind a label, they can only
 guess, and the guess is the plainest: all values that the label holds are equally likely. What a label holds is read by
 the audit's own reader, from the label and the specification; neither plans nor searches are asked. (Of buckets, whose
-values are published beside them, a value is as likely as it is frequent there.)
+values are published beside them, a value is as likely as it is frequent there. `weighing` reads by counts of values.)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -70,7 +70,8 @@ class Likely:
         return np.diff(self.starts)
 
     @cached_property
-    def _labels(self) -> Longs:
+    def labels(self) -> Longs:
+        """The label that each of the members is of."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def expected(self, numbers: Floats | Bools) -> Floats:
@@ -91,7 +92,7 @@ class Likely:
     def _runs(self) -> tuple[Longs, Longs, Longs, Floats]:
         """What labels hold as runs of neighbours, equally likely: of which label, from where to before where, and how
         likely each value is. A range of a thousand values is one run."""
-        labels, at, shares = self._labels, self.members, self.shares
+        labels, at, shares = self.labels, self.members, self.shares
         if self.line is not None:
             place = np.empty(len(self.line) + len(self._beside), np.int64)
             place[np.concatenate([self.line, self._beside])] = np.arange(len(place))
@@ -103,14 +104,23 @@ class Likely:
         ends = np.append(begins[1:], len(at)) - 1
         return labels[begins], at[begins], at[ends[: len(begins)]] + 1, shares[begins]
 
+    def summed(self, parts: Floats) -> Floats:
+        """Return for each label the sum over its members."""
+        return np.bincount(self.labels, parts, minlength=len(self.sizes)).astype(np.float64)
+
     def total(self, rows: Floats, values: int) -> Floats:
         """Return how many rows each of so many values has, where each label has so many."""
-        shares = rows[self._labels] * self.shares
+        shares = rows[self.labels] * self.shares
         return np.bincount(self.members, shares, minlength=values).astype(np.float64)
+
+    def weighed(self, weights: Floats) -> "Likely":
+        """Return the same labels, under which each value is as likely as it weighs."""
+        shares = np.maximum(weights[self.members], NEVER)
+        return replace(self, shares=shares / self.summed(shares)[self.labels])
 
     def spread(self, cells: Longs, width: int) -> Floats:
         """Return for each label how likely it stands for a value of each cell, where `cells[v]` is that of value v."""
-        flat = self._labels * width + cells[self.members]
+        flat = self.labels * width + cells[self.members]
         size = len(self.sizes) * width
         return np.bincount(flat, self.shares, minlength=size).astype(np.float64).reshape(-1, width)
 
@@ -122,11 +132,15 @@ class Likely:
 
 @dataclass(frozen=True, eq=False)
 class ReadRows:
-    """Rows that are alike: `rows[e]` of them show `codes[name][e]` in an attribute, which may stand for `likely`."""
+    """Rows that are alike: `rows[e]` of them show `codes[name][e]` in an attribute, which may stand for `likely`.
+
+    `weights` says of attributes how likely their values are under any label, where not all are alike.
+    """
 
     rows: Longs
     codes: Mapping[str, Longs]
     likely: Mapping[str, Likely]
+    weights: Mapping[str, Floats] = field(default_factory=dict, kw_only=True)
 
     @property
     def total(self) -> int:
@@ -173,6 +187,8 @@ class ReadRows:
         return [self.codes[name][firsts] for name in names], np.bincount(group, self.rows).astype(np.float64)
 
 
+NEVER = 1e-300
+"""How likely values are that are counted nowhere: labels that hold nothing else stand for them all the same."""
 DENSE = 1 << 20
 """Tables of up to so many cells are counted in place, larger ones by sorting what occurs."""
 

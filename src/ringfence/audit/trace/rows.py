@@ -104,7 +104,7 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     told = [*quasi, *spelled]
     ours, theirs = engine.tallies([(rows, [*told, *judged]), (original, told)], digested)
     published = [read_labels(ours[name], name, spec) for name in quasi]
-    expected = [_recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
+    expected = [recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
     others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
     unlabelled = np.logical_or.reduce([codes < 0 for codes in expected])
     labels = [
@@ -167,7 +167,7 @@ def _has_spellings(attribute: Attribute, column: ibis.Value) -> bool:
     return (attribute.numeric and column.type().is_string()) or isinstance(attribute.hierarchy, DateHierarchy)
 
 
-def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
+def recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:
     """Return for each combination of the original the label its value is published under: of those that hold it and
     are within its boundary, the narrowest.
 
@@ -181,7 +181,7 @@ def _recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spe
         if strange.any():
             known = ~strange[original.codes]
             some_known, those = np.full(len(known), -1), pa.array(known)
-            some_known[known] = _recoded(published, raw.filter(those), rows.filter(those), spec)
+            some_known[known] = recoded(published, raw.filter(those), rows.filter(those), spec)
             return some_known
     held = cover(published, original, rows.to_numpy(), spec)
     may = held.holds & ~held.past

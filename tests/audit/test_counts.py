@@ -1,0 +1,171 @@
+"""The audit of counts of values against planted faults: in the file, and in what a run computes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ringfence as rf
+from ringfence.audit.verdict import Verdict
+from ringfence.errors import DataError
+from ringfence.plans import counted
+from ringfence.release import job
+from ringfence.release.job import AuditFailed
+from tests.release.test_counts import TABLE, WAYS, specified
+
+Line = tuple[str, str | None, int]
+NUMBERS = [20, 20, 21, 22, 23, 24, 24, 24, 30, 31, 32, 33]
+TOWNS = ["Oslo"] * 3 + ["Bern", "Turku", "Rome"] + ["Lima"] * 6
+SMALL = pa.table({"age": NUMBERS, "town": TOWNS, "who": [f"p{i // 2}" for i in range(12)]})
+TREE = {"tree": {"north": ["Oslo", "Bern", "Turku"], "south": ["Rome", "Lima"]}}
+SHOWN = pa.table({"age": ["[20, 24]"] * 8 + ["[30, 33]"] * 4, "town": ["*"] * 5 + ["south"] * 3 + ["Lima"] * 4})
+LINES: list[Line] = [
+    ("age", "<22", 3),
+    ("age", "[22, 30)", 5),
+    ("age", ">=30", 4),
+    ("town", "Oslo", 3),
+    ("town", "Lima", 6),
+    ("town", "*", 3),
+]
+
+
+def small(k: int = 3, **more: Any) -> rf.Spec:
+    attributes = {"age": {"role": "quasi", "order": "numeric"}, "town": {"role": "quasi", "hierarchy": TREE}}
+    data = {"data": {"unlisted": "drop", **more}}
+    return rf.Spec(attributes=attributes, privacy={"k": k}, method={"name": "local"}, **data)
+
+
+def judged(lines: list[Line], original: pa.Table | None = None, shown: pa.Table = SHOWN, **more: Any) -> Verdict:
+    columns = zip(*lines, strict=True)
+    counts = pa.table(dict(zip(("attribute", "value", "rows"), map(list, columns), strict=True)))
+    return rf.audit(shown, small(**more), original, counts=counts)
+
+
+def changed(place: int, **cells: Any) -> list[Line]:
+    named = dict(zip(("attribute", "value", "rows"), LINES[place], strict=True)) | cells
+    return [*LINES[:place], (named["attribute"], named["value"], named["rows"]), *LINES[place + 1 :]]
+
+
+def test_the_counts_hold_before_they_are_damaged() -> None:
+    verdict = judged(LINES)
+    assert verdict.findings == ()
+    assert verdict.measured["least_count"] == 3
+    assert judged(LINES, SMALL).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (changed(0, rows=2), ["'age'", "'<22'", "2 rows, fewer than k = 3"]),
+        (changed(0, rows=2), ["'age' add up to 11 rows; the release has 12"]),
+        (LINES[1:], ["'age' add up to 9 rows"]),
+        (LINES[:3], ["no line about 'town'"]),
+        (changed(1, value="[21, 30)"), ["'<22'", "shares values with '[21, 30)'"]),
+        ([*LINES, ("town", "Lima", 5)], ["'town'", "'Lima'", "twice"]),
+        (changed(3, value="Paris"), ["'Paris'", "cannot be read"]),
+        (changed(1, value="20 or so"), ["'20 or so'", "cannot be read"]),
+        (changed(1, value="[30, 22)"), ["'[30, 22)'", "cannot be read"]),
+        ([*changed(4, rows=3)[:5], ("town", "*", 6)], ["'Lima'", "3 rows, but 4 of the release show as much"]),
+        ([*changed(3, value="Bern", rows=6)[:4], ("town", "Lima", 6)], ["'Bern'", "6 rows, but only 5"]),
+        ([*LINES[:3], ("town", "north", 12)], ["'town'", "'south'", "in no line, but 3 rows"]),
+    ],
+)
+def test_planted_faults_are_found_without_the_original(lines: list[Line], words: list[str]) -> None:
+    verdict = judged(lines)
+    assert not verdict.ok
+    assert {finding.rule for finding in verdict.findings} == {"counts"}
+    assert any(all(word in finding.message for word in words) for finding in verdict.findings), verdict.findings
+
+
+def test_counts_that_are_not_true_are_found_beside_the_original() -> None:
+    moved = [*changed(0, rows=4)[:1], ("age", "[22, 30)", 4), *LINES[2:]]  # a row over the cut, which nobody sees
+    assert judged(moved).findings == ()
+    found = judged(moved, SMALL).findings
+    assert [finding.rule for finding in found] == ["counts", "counts"]
+    assert "the counts of 'age' have '<22': 4 rows, but 3 of the published ones have it" in found[0].message
+
+
+def test_a_value_that_no_line_is_about_is_found() -> None:
+    lines = [("age", "20", 7), *LINES[2:]]
+    verdict = judged([("age", "20", 8), *LINES[2:]], SMALL)
+    assert any("no line for values of 6 rows" in finding.message for finding in verdict.findings)
+    assert not judged(lines).ok
+
+
+def test_with_rows_gone_what_is_certain_is_judged() -> None:
+    original = pa.concat_tables([SMALL, SMALL.slice(0, 2)])  # two more of 20, of whom two went
+    assert judged(LINES, original).findings == ()
+    wrong = [*changed(2, rows=5)[:1], ("age", "[22, 30)", 4), ("age", ">=30", 5), *LINES[3:]]
+    assert "'>=30'" in judged(wrong, original).findings[0].message
+
+
+def test_people_behind_counts_are_counted() -> None:
+    """Three rows below 22 are of two people: p0 has two of them."""
+    verdict = judged(LINES, SMALL, entity="who")
+    messages = [finding.message for finding in verdict.findings if finding.rule == "counts"]
+    assert any("'<22': 3 rows of 2 people, fewer than k = 3" in message for message in messages)
+    assert any("counts of values are of k people" in what for what in judged(LINES, entity="who").unjudged)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({"attribute": ["age"], "rows": [1], "value": ["1"]}, "have the columns"),
+        ({"attribute": ["age"], "value": ["1"], "rows": ["many"]}, "no whole number"),
+        ({"attribute": ["age"], "value": ["1"], "rows": pa.array([None], pa.int64())}, "without a number"),
+        ({"attribute": ["job"], "value": ["1"], "rows": [3]}, "'job', which is no quasi-identifier"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(counts: dict[str, Any], words: str) -> None:
+    with pytest.raises(DataError, match=words):
+        rf.audit(SHOWN, small(), counts=pa.table(counts))
+
+
+def rarer(table: pa.Table) -> pa.Table:
+    """Split the first line into one of a row and one of the others."""
+    first = table.slice(0, 1).to_pylist()[0]
+    parts = [{**first, "rows": first["rows"] - 1}, {**first, "value": "25", "rows": 1}]
+    return pa.concat_tables([pa.Table.from_pylist(parts, table.schema), table.slice(1)])
+
+
+def moved(table: pa.Table) -> pa.Table:
+    """Count a row of the first line in the second."""
+    rows = table["rows"].to_pylist()
+    rows[0], rows[1] = rows[0] - 1, rows[1] + 1
+    return table.set_column(2, "rows", pa.array(rows, pa.int64()))
+
+
+@pytest.mark.parametrize("fault", [rarer, moved])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_run_passes_wrong_counts(
+    way: str, fault: Callable[[pa.Table], pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = counted.counted_values
+    monkeypatch.setattr(job, "counted_values", lambda *given: fault(right(*given)))
+    with pytest.raises(AuditFailed, match="the counts of 'age'"):
+        rf.anonymize(TABLE, specified(WAYS[way]))
+
+
+def test_a_file_that_was_changed_is_found_by_its_hash_and_its_numbers(tmp_path: Path) -> None:
+    spec = specified({"name": "local"})
+    path = rf.anonymize(TABLE, spec).save(tmp_path)
+    file = path.with_name("counts.csv")
+    lines = file.read_text().splitlines()
+    name, value, rows = lines[1].split(",")
+    file.write_text("\n".join([lines[0], f"{name},{value},{int(rows) - 1}", *lines[2:]]) + "\n")
+    rules = [finding.rule for finding in rf.audit(path, spec).findings]
+    assert {*rules} == {"counts", "manifest"}
+    file.unlink()
+    verdict = rf.audit(path, spec)
+    assert [finding.rule for finding in verdict.findings] == ["manifest"]
+    assert any("none were found beside the release" in note for note in verdict.notes)
+
+
+def test_counts_that_nobody_asked_for_are_found(tmp_path: Path) -> None:
+    spec = specified({"name": "local"})
+    path = rf.anonymize(TABLE, spec).save(tmp_path)
+    other = spec.model_copy(update={"output": rf.Spec.model_fields["output"].default})
+    found = rf.audit(path, other).findings
+    assert any("counts of values, which the specification does not ask for" in finding.message for finding in found)
