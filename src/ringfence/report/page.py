@@ -122,11 +122,11 @@ def _file_name(kind: str, place: int, name: str) -> str:
 
 
 def inline(chart: Chart, title: str) -> Markup:
-    """Return a chart as SVG for a page: scalable, with its title for those who cannot see it, and no names of
-    schemas."""
+    """Return a chart as SVG for a page: scalable, with its title for those who cannot see it, and no names of schemas.
+    Letters may stand out at its edges: a browser with wider ones than the chart was drawn with would cut names off."""
     svg = re.sub(r' xmlns(:xlink)?="[^"]*"', "", as_svg(chart, titled=False), count=2)
     width = re.search(r'width="([\d.]+)"', svg)
-    size = f"max-width:{float(width[1]) if width else WIDTH:.0f}px"
+    size = f"max-width:{float(width[1]) if width else WIDTH:.0f}px;overflow:visible"
     head = f'<svg role="img" aria-label="{escape(title)}" style="{size}"'
     return Markup(re.sub(r'<svg\b(.*?) width="[^"]*" height="[^"]*"', lambda found: head + found[1], svg, count=1))
 
