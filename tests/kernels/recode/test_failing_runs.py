@@ -1,12 +1,14 @@
 """What blocks would suppress: all at once, as one by one."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ringfence.kernels.recode.class_rules import CELLS, MINORITY, NUMBER, SQUARES
+from ringfence.kernels.recode import judged_runs
+from ringfence.kernels.recode.class_rules import CELLS, ENTROPY, FAR_EQUAL, MINORITY, NUMBER, RECURSIVE, SQUARES
 from ringfence.kernels.recode.failing_runs import (
     by_place,
     contexts_of,
@@ -116,6 +118,29 @@ def test_every_run_loses_what_its_classes_do(rules: list[Rule]) -> None:
                     places = {p for p in range(LEAVES) if branch[row, p] == b and i <= child[row, p] <= j}
                     for sums in found:
                         assert sums[offsets[b] + i * (many + 1) + j] == pytest.approx(table.block(places), abs=1e-9)
+
+
+@pytest.mark.parametrize("rule", [Rule(FAR_EQUAL, 1, 0.35), Rule(ENTROPY, 1, 2.0), Rule(RECURSIVE, 1, 2, 2.0)], ids=str)
+def test_long_runs_are_judged_only_where_they_may_have_changed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty values in one context have 1,830 runs. Nearly all of the long ones hold for long."""
+    world = replace(a_world(3, [rule], tuples=60), k=5)
+    codes, nothing = np.arange(60, dtype=np.int32), np.zeros(60)
+    room, judged = room_for(60), 0
+    weights = np.array([world.rows([t]) for t in range(60)], np.int64)
+    contexts = contexts_of(codes.astype(np.int64), codes, np.arange(60), room)
+    size, _ = entries_of(contexts, codes, codes, np.arange(60), weights, nothing, nothing, nothing, room)
+    assert (contexts, size) == (1, 60)
+    judge = judged_runs._lasts
+
+    def counting(*args: Any) -> float:
+        nonlocal judged
+        judged += 1
+        return float(judge(*args))
+
+    monkeypatch.setattr(judged_runs, "_lasts", counting)
+    shape = (np.zeros((1, 60), np.int64), np.arange(60)[None], np.array([60]), np.array([0, 61 * 61]))
+    counted_run_sums.py_func(size, room, world.watched, *shape, np.zeros((61 * 61, 3)))  # type: ignore[attr-defined]
+    assert 60 < judged < 60 * 61 // 2 / 3
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
