@@ -1,5 +1,5 @@
 """Tables that searches over schemes were not made for, from seeds: thousands of values, forty columns, gaps, skew,
-people with many rows, weights."""
+people with many rows, weights, wages."""
 
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
@@ -183,6 +183,28 @@ def weights() -> Stressed:
     return table, {"attributes": {**roles, **SENSITIVE}}
 
 
+def wages() -> Stressed:
+    """Return 9,000 employees: some 800 salaries, 160 towns in a tree of four levels, years of birth."""
+    rng, rows = np.random.default_rng(16), 9_000
+    born = np.clip(rng.normal(1978, 12, rows), 1945, 2006).astype(int)
+    town = np.minimum(rng.zipf(1.4, rows) - 1, 159)
+    salary = np.exp(rng.normal(7.9, 0.35, rows) + (2006 - born) / 150 + (town % 5) / 20)
+    table = pa.table(
+        {
+            "salary": 10 * (salary // 10).astype(int),
+            "town": [f"{t // 40}{t // 10 % 4}{t // 2 % 5}{t % 2}" for t in town.tolist()],
+            "born": born,
+            "ill": ill(rng, rows),
+        }
+    )
+    roles = {
+        "salary": quasi({"intervals": [100, 500, 2_000]}),
+        "town": quasi({"mask": "right"}),
+        "born": quasi({"intervals": [5, 10, 20]}),
+    }
+    return table, {"attributes": {**roles, **SENSITIVE}}
+
+
 TABLES: dict[str, Callable[[], Stressed]] = {
-    each.__name__: each for each in (postcodes, codes, forty, three, births, gaps, skew, people, weights)
+    each.__name__: each for each in (postcodes, codes, forty, three, births, gaps, skew, people, weights, wages)
 }

@@ -1,21 +1,24 @@
 """What blocks would suppress: all at once, as one by one."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ringfence.kernels.recode.class_rules import CELLS, MINORITY, NUMBER, SQUARES
+from ringfence.kernels.recode import judged_runs
+from ringfence.kernels.recode.class_rules import CELLS, ENTROPY, FAR_EQUAL, MINORITY, NUMBER, RECURSIVE, SQUARES
 from ringfence.kernels.recode.failing_runs import (
     by_place,
     contexts_of,
     entries_of,
     node_sums,
-    room_for,
     run_sums,
     shift,
 )
+from ringfence.kernels.recode.judged_runs import all_node_sums, all_run_sums, counted_node_sums, counted_run_sums
+from ringfence.kernels.recode.rooms import room_for
 from tests.kernels.recode.growing import RULES, Rule, World, a_world
 
 LEAVES = 6
@@ -102,14 +105,42 @@ def test_every_run_loses_what_its_classes_do(rules: list[Rule]) -> None:
         child = np.array([[0, 1, 2, 0, 1, 0], [0, 0, 0, 1, 1, 2]])
         sizes = np.array([3, 2, 3])
         offsets = np.cumsum([0, 16, 9, 16])
-        sums = np.zeros((offsets[-1], 3))
-        run_sums(size, room, table.world.watched, branch, child, sizes, offsets, sums)
+        ways = [run_sums, counted_run_sums, all_run_sums]
+        found = []
+        for way in ways:
+            sums = np.zeros((offsets[-1], 3))
+            way(size, room, table.world.watched, branch, child, sizes, offsets, sums)
+            found.append(sums)
         for b, many in enumerate(sizes.tolist()):
             for i in range(many):
                 for j in range(i, many):
                     row = 0 if b < 2 else 1
                     places = {p for p in range(LEAVES) if branch[row, p] == b and i <= child[row, p] <= j}
-                    assert sums[offsets[b] + i * (many + 1) + j] == pytest.approx(table.block(places), abs=1e-9)
+                    for sums in found:
+                        assert sums[offsets[b] + i * (many + 1) + j] == pytest.approx(table.block(places), abs=1e-9)
+
+
+@pytest.mark.parametrize("rule", [Rule(FAR_EQUAL, 1, 0.35), Rule(ENTROPY, 1, 2.0), Rule(RECURSIVE, 1, 2, 2.0)], ids=str)
+def test_long_runs_are_judged_only_where_they_may_have_changed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty values in one context have 1,830 runs. Nearly all of the long ones hold for long."""
+    world = replace(a_world(3, [rule], tuples=60), k=5)
+    codes, nothing = np.arange(60, dtype=np.int32), np.zeros(60)
+    room, judged = room_for(60), 0
+    weights = np.array([world.rows([t]) for t in range(60)], np.int64)
+    contexts = contexts_of(codes.astype(np.int64), codes, np.arange(60), room)
+    size, _ = entries_of(contexts, codes, codes, np.arange(60), weights, nothing, nothing, nothing, room)
+    assert (contexts, size) == (1, 60)
+    judge = judged_runs._lasts
+
+    def counting(*args: Any) -> float:
+        nonlocal judged
+        judged += 1
+        return float(judge(*args))
+
+    monkeypatch.setattr(judged_runs, "_lasts", counting)
+    shape = (np.zeros((1, 60), np.int64), np.arange(60)[None], np.array([60]), np.array([0, 61 * 61]))
+    counted_run_sums.py_func(size, room, world.watched, *shape, np.zeros((61 * 61, 3)))  # type: ignore[attr-defined]
+    assert 60 < judged < 60 * 61 // 2 / 3
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
@@ -117,10 +148,12 @@ def test_every_node_loses_what_its_classes_do(rules: list[Rule]) -> None:
     node = np.array([[0, 1, 2, 3, 4, 5], [6, 6, 6, 7, 7, -1], [8, 8, 8, 8, 8, 8]])
     for table in tables(rules):
         size, _, room = table.entries()
-        sums = np.zeros((9, 3))
-        node_sums(size, room, table.world.watched, node, sums)
-        for block in range(9):
-            assert sums[block] == pytest.approx(table.block({*np.flatnonzero((node == block).any(axis=0)).tolist()}))
+        for way in (node_sums, counted_node_sums, all_node_sums):
+            sums = np.zeros((9, 3))
+            way(size, room, table.world.watched, node, sums)
+            for block in range(9):
+                places = {*np.flatnonzero((node == block).any(axis=0)).tolist()}
+                assert sums[block] == pytest.approx(table.block(places))
 
 
 def test_a_shift_changes_keys_and_losses_by_value() -> None:

@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from ringfence.kernels.recode.failing_runs import room_for
+from ringfence.kernels.recode.rooms import room_for
 from ringfence.kernels.recode.value_moves import move_sums
 
 VALUES, CONTEXTS, BLOCKS = 5, 4, 4

@@ -7,48 +7,26 @@ an array of differences, so that sums over it give every run what it would lose 
 that goes on to hold once it does, only short runs fail: about k steps for each tuple.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.compiling import njit
-from ringfence.kernels.recode.class_rules import CELLS, Watched, add, clear, counts_for, holds, own_cost
+from ringfence.kernels.recode.class_rules import (
+    CELLS,
+    SQUARES,
+    Watched,
+    add_values,
+    clear,
+    counts_for,
+    holds,
+    lasts,
+    own_cost,
+)
+from ringfence.kernels.recode.rooms import Room
+from ringfence.kernels.recode.run_squares import add_squares
 
 EMPTY = -1
 MIXED = np.int64(-7046029254386353131)
-
-
-class Room(NamedTuple):
-    """Arrays that are filled anew for every attribute that is improved.
-
-    `context` and `order` are by tuple; what follows is by *entry*, the tuples of one context at one place: those from
-    `order[begin[e]]` to before `order[begin[e + 1]]`.
-    """
-
-    slots: Ints
-    heads: Longs
-    context: Ints
-    order: Ints
-    starts: Ints
-    home: Ints
-    place: Ints
-    begin: Ints
-    rows: Longs
-    lacks: Floats
-    tallies: Floats
-
-
-def room_for(tuples: int) -> Room:
-    """Return room for so many tuples."""
-    span = 1 << max(4, (2 * tuples - 1).bit_length())
-    more = tuples + 2
-    return Room(
-        slots=np.empty(span, np.int32), heads=np.empty(tuples, np.int64), context=np.empty(tuples, np.int32),
-        order=np.empty(tuples, np.int32), starts=np.empty(more, np.int32), home=np.empty(more, np.int32),
-        place=np.empty(more, np.int32), begin=np.empty(more, np.int32), rows=np.empty(tuples, np.int64),
-        lacks=np.empty(tuples), tallies=np.empty(tuples),
-    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -140,7 +118,7 @@ def shift(codes: Ints, keys: Longs, by_key: Longs, total: Floats, by_loss: Float
 
 
 @njit(cache=True, nogil=True)
-def run_sums(  # noqa: PLR0912  one loop, in which every step is short
+def run_sums(  # noqa: PLR0912, PLR0915  one loop, in which every step is short
     size: int, room: Room, watched: Watched, branch: Longs, child: Longs, sizes: Longs, offsets: Longs,
     sums: Floats,
 ) -> None:  # fmt: skip
@@ -151,8 +129,12 @@ def run_sums(  # noqa: PLR0912  one loop, in which every step is short
     have no runs.
     """
     counts = counts_for(watched)
-    stops = watched.monotone and watched.cost == CELLS
+    costs = watched.cost not in (CELLS, SQUARES)
+    stops = watched.monotone and not costs
+    square = watched.scale if watched.cost == SQUARES else 0.0
     watches, asks = len(watched.values) > 0, len(watched.kind) > 0
+    starts, values, weights, first_value = watched.starts, watched.values, watched.weights, watched.first
+    of, different, logs, largest, touched = counts.of, counts.different, counts.logs, counts.largest, counts.touched
     for h in range(len(branch)):
         start = 0
         while start < size:
@@ -168,13 +150,17 @@ def run_sums(  # noqa: PLR0912  one loop, in which every step is short
                     if a > start and child[h, room.place[a - 1]] == first:
                         continue
                     rows, lacks, tallies, met = 0, 0.0, 0.0, 0
+                    held, same = False, 0.0  # up to so many rows, by what was judged last
                     for e in range(a, stop):
                         rows += room.rows[e]
                         lacks += room.lacks[e]
                         tallies += room.tallies[e]
                         if watches:
                             for i in range(room.begin[e], room.begin[e + 1]):
-                                met = add(watched, counts, room.order[i], met)
+                                met = add_values(
+                                    starts, values, weights, first_value, watched.entropic, of, different, logs,
+                                    largest, touched, room.order[i], met,
+                                )  # fmt: skip
                         last = child[h, room.place[e]]
                         beyond = width - 1
                         if e + 1 < stop:
@@ -182,23 +168,32 @@ def run_sums(  # noqa: PLR0912  one loop, in which every step is short
                             if beyond == last:
                                 continue
                         low, high = offset + before * width, offset + (first + 1) * width
-                        if rows >= watched.k and (not asks or holds(watched, counts, rows)):
+                        if rows > same:
+                            lasting = np.inf if rows >= watched.k else float(rows - watched.k)
+                            if asks and rows >= watched.k:
+                                lasting = lasts(watched, counts, rows)
+                            held, same = lasting >= 0, rows + (lasting if lasting >= 0 else -1 - lasting)
+                        if held:
                             if stops:
                                 break
-                            _corners(sums, low, high, last, beyond, own_cost(watched, counts, rows), 0.0, 0.0)
+                            if costs:
+                                corner(sums, low, high, last, beyond, own_cost(watched, counts, rows))
                         else:
-                            _corners(sums, low, high, last, beyond, lacks, float(rows), tallies)
+                            lost = lacks - square * rows * rows  # which is added below, for all
+                            corners(sums, low, high, last, beyond, lost, float(rows), tallies)
                     if watches:
                         clear(counts, met)
                     before = first + 1
             start = stop
     for b in range(len(sizes)):
         if offsets[b + 1] > offsets[b]:
-            _summed(sums, offsets[b], sizes[b])
+            summed(sums, offsets[b], sizes[b])
+    if watched.cost == SQUARES:
+        add_squares(size, room, watched.scale, branch, child, sizes, offsets, sums)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _corners(
+def corners(
     sums: Floats, low: int, high: int, last: int, beyond: int, lost: float, gone: float, tallied: float
 ) -> None:
     """Note amounts for all runs whose first child is in one range and whose last is in another."""
@@ -208,8 +203,17 @@ def _corners(
         sums[run, 2] += sign * tallied
 
 
+@njit(cache=True, nogil=True, inline="always")
+def corner(sums: Floats, low: int, high: int, last: int, beyond: int, lost: float) -> None:
+    """Note only what they lose."""
+    sums[low + last, 0] += lost
+    sums[high + last, 0] -= lost
+    sums[low + beyond, 0] -= lost
+    sums[high + beyond, 0] += lost
+
+
 @njit(cache=True, nogil=True)
-def _summed(sums: Floats, offset: int, size: int) -> None:
+def summed(sums: Floats, offset: int, size: int) -> None:
     """Turn differences into what they are the differences of."""
     width = size + 1
     for i in range(width):
@@ -234,6 +238,8 @@ def node_sums(size: int, room: Room, watched: Watched, node: Longs, sums: Floats
     """
     counts = counts_for(watched)
     watches, asks = len(watched.values) > 0, len(watched.kind) > 0
+    starts, values, weights, first_value = watched.starts, watched.values, watched.weights, watched.first
+    of, different, logs, largest, touched = counts.of, counts.different, counts.logs, counts.largest, counts.touched
     for h in range(len(node)):
         e = 0
         while e < size:
@@ -245,7 +251,10 @@ def node_sums(size: int, room: Room, watched: Watched, node: Longs, sums: Floats
                 tallies += room.tallies[e]
                 if watches and block >= 0:
                     for i in range(room.begin[e], room.begin[e + 1]):
-                        met = add(watched, counts, room.order[i], met)
+                        met = add_values(
+                            starts, values, weights, first_value, watched.entropic, of, different, logs, largest,
+                            touched, room.order[i], met,
+                        )  # fmt: skip
                 e += 1
             if block >= 0:
                 if rows >= watched.k and (not asks or holds(watched, counts, rows)):

@@ -14,7 +14,7 @@ import numpy as np
 from ringfence.arrays import Bools, Floats, Longs
 from ringfence.compiling import njit
 from ringfence.kernels.recode.class_rules import Counts, Watched, add, clear, counts_for, holds
-from ringfence.kernels.recode.failing_runs import Room
+from ringfence.kernels.recode.rooms import Room
 
 UNITS = 2.0**60
 """What all rows together lack or tally, in whole numbers."""

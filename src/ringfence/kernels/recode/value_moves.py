@@ -4,7 +4,7 @@ import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.compiling import njit
-from ringfence.kernels.recode.failing_runs import Room
+from ringfence.kernels.recode.rooms import Room
 
 
 @njit(cache=True, nogil=True)

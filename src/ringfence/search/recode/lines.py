@@ -13,7 +13,7 @@ import numpy as np
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
-from ringfence.kernels.recode.failing_runs import Room
+from ringfence.kernels.recode.rooms import Room
 from ringfence.search.recode.labelling import State
 from ringfence.search.recode.node_lines import CutLine, LevelLine
 from ringfence.search.recode.partitions import Partitions

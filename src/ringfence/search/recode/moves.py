@@ -12,7 +12,7 @@ import numpy as np
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import CELLS, Watched
-from ringfence.kernels.recode.failing_runs import Room
+from ringfence.kernels.recode.rooms import Room
 from ringfence.kernels.recode.value_moves import move_sums
 from ringfence.search.recode.covering import covered_by
 from ringfence.search.recode.line_blocks import SetBlocks, in_places

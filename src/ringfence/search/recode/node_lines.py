@@ -8,8 +8,9 @@ from ringfence.arrays import Floats, Ints, Longs
 from ringfence.census.census import Quasi
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
-from ringfence.kernels.recode.failing_runs import Room, node_sums
+from ringfence.kernels.recode.judged_runs import all_node_sums
 from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_cut, cheapest_within
+from ringfence.kernels.recode.rooms import Room
 from ringfence.search.recode.line_blocks import NodeBlocks, in_places, labelled
 from ringfence.search.recode.partitions import NEVER, Partitions
 from ringfence.search.recode.spaces import Levels
@@ -41,7 +42,7 @@ class _NodeLine:
     def fill(self, size: int, room: Room, watched: Watched) -> None:
         """Work out what every node costs and suppresses."""
         sums = np.zeros((len(self._rows), 3))
-        node_sums(size, room, watched, self._node, sums)
+        all_node_sums(size, room, watched, self._node, sums)
         block_costs(sums, self._rows, self._tallies, self._flat, self._by_tally, self._costs, self._gone)
 
     def _labels(self, chosen: Longs) -> tuple[Longs, Floats]:

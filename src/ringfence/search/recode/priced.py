@@ -23,7 +23,8 @@ import numpy as np
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
-from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
+from ringfence.kernels.recode.failing_runs import contexts_of, entries_of, node_sums, shift
+from ringfence.kernels.recode.rooms import Room, room_for
 from ringfence.search.recode.boxes import Box
 from ringfence.search.recode.contexts import Contexts
 from ringfence.search.recode.eliminate_two import LowerBound

@@ -13,8 +13,9 @@ import numpy as np
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
-from ringfence.kernels.recode.failing_runs import Room, run_sums
+from ringfence.kernels.recode.judged_runs import all_run_sums
 from ringfence.kernels.recode.priced_paths import NOBODY, block_costs, cheapest_runs, cheapest_within
+from ringfence.kernels.recode.rooms import Room
 from ringfence.search.recode import flat_lines
 from ringfence.search.recode.covering import covered_by
 from ringfence.search.recode.line_blocks import Parts, RunBlocks, Shape, in_places, labelled
@@ -52,7 +53,7 @@ class RunLine:
         """Work out what every run costs and suppresses."""
         s = self._shape
         sums = np.zeros((s.blocks, 3))
-        run_sums(size, room, watched, s.branch, s.child, s.sizes, s.offsets, sums)
+        all_run_sums(size, room, watched, s.branch, s.child, s.sizes, s.offsets, sums)
         block_costs(sums, self._rows, self._tallies, self._flat, self._by_tally, self._costs, self._gone)
 
     def solve(self, price: float) -> tuple[float, float]:

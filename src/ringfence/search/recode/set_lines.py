@@ -11,10 +11,10 @@ import numpy.typing as npt
 from ringfence.arrays import Floats, Ints, Longs
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
-from ringfence.kernels.recode.failing_runs import Room
 from ringfence.kernels.recode.failing_sets import set_ends, set_sums, set_totals
 from ringfence.kernels.recode.priced_paths import NOBODY, block_costs
 from ringfence.kernels.recode.priced_sets import cheapest_sets, cheapest_sets_within, chosen_sets
+from ringfence.kernels.recode.rooms import Room
 from ringfence.search.recode.line_blocks import RunBlocks, Shape, in_places, labelled
 
 LARGEST = 16

@@ -15,7 +15,8 @@ import numpy as np
 
 from ringfence.arrays import Floats, Longs
 from ringfence.kernels.recode.class_rules import NUMBER
-from ringfence.kernels.recode.failing_runs import Room, contexts_of, entries_of, node_sums, room_for, shift
+from ringfence.kernels.recode.failing_runs import contexts_of, entries_of, node_sums, shift
+from ringfence.kernels.recode.rooms import Room, room_for
 from ringfence.search.recode.lines import BlockLine, labels_of, line_for
 from ringfence.search.recode.moves import Moves, moves_for
 from ringfence.search.recode.node_lines import CutLine, LevelLine
