@@ -11,6 +11,7 @@ import lzma
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from ringfence.arrays import Floats
 from ringfence.census.census import Census
 from ringfence.plans.published import Published
 from ringfence.rows.duckdb import DuckDB
-from ringfence.yardsticks.measure import read_rows, ruler
+from ringfence.yardsticks.measure import Ruler, Yardsticks, read_rows, ruler
 
 SETS, LABELS, LOOSE = "sets", "labels", "loose labels"
 METHODS: dict[tuple[str, str], dict[str, Any]] = {
@@ -43,6 +44,13 @@ METHODS: dict[tuple[str, str], dict[str, Any]] = {
     ("local, use", LOOSE): {"name": "local", "metric": "use", "labels": "loose"},
     ("local", LOOSE): {"name": "local", "labels": "loose"},
 }
+FOR_USE = METHODS["local, use", SETS]
+WANTED = {
+    "adult": [["age", "sex"], ["education", "occupation"], ["native-country"]],
+    "visits": [["sex", "born"], ["postcode"]],
+    "invented": [["region", "job"], ["year"]],
+}
+"""Tables that users may want of some: what is left of their errors where it is said."""
 YARDSTICKS = ("questions", "queries", "singles", "pairs")
 TRAININGS = 5
 
@@ -53,6 +61,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
     for name in SUBJECTS:
         yield from page.table(name, _rows(name, folder))
     yield from page.table("best", best())
+    yield from page.table("purpose", purposes(folder))
 
 
 def _rows(name: str, folder: Path) -> Iterator[dict[str, Any]]:
@@ -65,17 +74,12 @@ def _of_k(subject: Subject, k: int, tests: Path | None) -> Iterator[dict[str, An
     for (method, shown), asked in METHODS.items():
         if shown != SETS and (not subject.labels or k != subject.ks[0]):
             continue
-        spec = rf.Spec(data={"unlisted": "drop"}, attributes=subject.attributes, privacy={"k": k}, method=asked)
-        spec = spec.at(subject.place)
+        spec = _spec(subject, k, asked)
         before = time.process_time()
         release = rf.anonymize(subject.rows, spec)
         seconds = time.process_time() - before
-        published = release.plan.published(count(subject.rows, spec))
-        assert published is not None, "none of these is about baskets"
-        with DuckDB(spec.data) as engine:
-            by = ruler(engine, engine.open(subject.rows, spec.data), spec)
-            side = read_rows(engine, engine.open(release.table, spec.data, as_it_stands=True), by, spec)
-            found = by.measure(side)
+        published = _published(subject, release, spec)
+        by, found = _judged(subject, release, spec)
         yield {
             "k": k,
             "method": method,
@@ -90,6 +94,45 @@ def _of_k(subject: Subject, k: int, tests: Path | None) -> Iterator[dict[str, An
     naive = {key: _digits(getattr(by.naive, key)) for key in YARDSTICKS[1:]}
     auc = {} if tests is None else {"AUC": "0.5000", "spread": "0.0000"}
     yield {"k": k, "method": "independent marginals", "shown as": "", **blank, **naive, **auc, "seconds": ""}
+
+
+def _spec(subject: Subject, k: int, method: Mapping[str, Any], **more: Any) -> rf.Spec:
+    parts = {"data": {"unlisted": "drop"}, "attributes": subject.attributes, "privacy": {"k": k}, "method": method}
+    return rf.Spec(**parts, **more).at(subject.place)
+
+
+def _published(subject: Subject, release: rf.Release, spec: rf.Spec) -> Published:
+    published = release.plan.published(count(subject.rows, spec))
+    assert published is not None, "none of these is about baskets"
+    return published
+
+
+def _judged(subject: Subject, release: rf.Release, spec: rf.Spec) -> tuple[Ruler, Yardsticks]:
+    with DuckDB(spec.data) as engine:
+        by = ruler(engine, engine.open(subject.rows, spec.data), spec)
+        return by, by.measure(read_rows(engine, engine.open(release.table, spec.data, as_it_stands=True), by, spec))
+
+
+def purposes(folder: Path) -> Iterator[dict[str, Any]]:
+    """Yield what `local` with `metric = "use"` is good for where it is told which tables or models are wanted."""
+    for name, wanted in WANTED.items():
+        told: dict[str, dict[str, Any]] = {"not said": {}, "counts": {"counts": wanted}}
+        if name == "adult":
+            told["predict"] = {"predict": ["class"]}
+        with SUBJECTS[name](folder) as subject:
+            for k, (said, purpose) in product(subject.ks, told.items()):
+                spec = _spec(subject, k, FOR_USE, purpose=purpose)
+                release = rf.anonymize(subject.rows, spec)
+                published = _published(subject, release, spec)
+                _, found = _judged(subject, release, _spec(subject, k, FOR_USE, purpose={"counts": wanted}))
+                yield {
+                    "table": name,
+                    "k": k,
+                    "purpose": said,
+                    "wanted tables": _digits(found.counts),
+                    "questions": _digits(float(run_workload(published).errors.mean())),
+                    "AUC": _auc(published, release.table, folder)["AUC"] if name == "adult" else "",
+                }
 
 
 def _digits(number: float) -> str:
@@ -173,15 +216,16 @@ def _features(shares: list[Floats], census: Census) -> Floats:
 
 def main(names: Sequence[str]) -> None:
     """Measure some tables, and print what was found; what is best is taken from all that are written."""
-    if unknown := [name for name in names if name not in SUBJECTS]:
-        sys.exit(f"unknown table {unknown[0]!r}; allowed: {', '.join(SUBJECTS)}")
+    if unknown := [name for name in names if name not in (*SUBJECTS, "purpose")]:
+        sys.exit(f"unknown table {unknown[0]!r}; allowed: {', '.join(SUBJECTS)}, purpose")
     folder, page = data_folder(), Page("use")
     if folder is None:
         sys.exit("the real data is not at hand: set RINGFENCE_DATA to the folder that holds adult/")
-    for name in names or SUBJECTS:
-        list(page.table(name, _rows(name, folder)))
+    names = names or [*SUBJECTS, "purpose"]
+    for name in names:
+        list(page.table(name, purposes(folder) if name == "purpose" else _rows(name, folder)))
     list(page.table("best", best()))
-    for name in [*(names or SUBJECTS), "best"]:
+    for name in [*names, "best"]:
         table = io.StringIO((page.folder / f"{name}.csv").read_text(encoding="utf-8"))
         print(with_table(f"<!-- {name}.csv --><!-- end -->", name, table.getvalue()))
 

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, SearchResult | None]":
     from ringfence.search.groups.grouped import groups_asked
     from ringfence.search.groups.local import local
+    from ringfence.search.groups.purpose import for_purpose
 
     method, asked = spec.method, groups_asked(census, spec)
-    return local(census, asked, effort=method.effort, seed=method.fixed_seed, watch=watch)
+    return local(for_purpose(census, spec), asked, effort=method.effort, seed=method.fixed_seed, watch=watch)
 
 
 def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":

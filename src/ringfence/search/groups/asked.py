@@ -21,9 +21,12 @@ class GroupsAsked:
     representation
         How groups are published, and so what they lose: all attributes alike, or each in its own way.
     loss
-        What is kept small; for "use", `local` also keeps what readers count of each value near what there is.
+        What is kept small; for "use", `local` also keeps what readers count of each value near what there is, by
+        prices, where it is `priced`.
     limit
         How many rows may be suppressed: those that no method could publish within the boundaries are, and no others.
+    priced
+        Whether users count, so that it is worth it to have prices.
     """
 
     k: int
@@ -31,3 +34,4 @@ class GroupsAsked:
     representation: Representation | Sequence[Representation] = "set"
     loss: Kept = "glm"
     limit: int = 0
+    priced: bool = True

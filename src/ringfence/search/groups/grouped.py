@@ -11,6 +11,7 @@ from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.groups.asked import GroupsAsked
 from ringfence.search.groups.distances import Kept
 from ringfence.search.groups.dual_bound import dual_bound
+from ringfence.search.groups.purpose import wants_counts
 from ringfence.search.groups.row_bound import row_bound
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.spec import Spec
@@ -45,6 +46,7 @@ def groups_asked(census: Census, spec: Spec) -> GroupsAsked:
         representation=shown_as(census, spec),
         loss=_kept(spec.method.minimized),
         limit=spec.row_limit(census.rows),
+        priced=wants_counts(spec),
     )
 
 

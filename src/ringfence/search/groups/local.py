@@ -45,8 +45,9 @@ def local(
     (`kernels.groups.annealing`). How long that takes is budgeted in changes, not in seconds: the same seed gives the
     same groups.
 
-    Where use is what counts (`asked.loss`), every value has a price, which rises while readers of the labels would
-    count it too often (`prices`). The answer loses a little more than it would without, and marginals come out right.
+    Where use is what counts (`asked.loss`), and users count rows (`asked.priced`), every value has a price, which
+    rises while readers of the labels would count it too often (`prices`). The answer loses a little more than it would
+    without, and marginals come out right.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ def local(
     space = space_of(census, asked.representation, asked.loss)
     order = gray_order(census)
     order = order[np.argsort(wanted.blocks[order], kind="stable")]
-    count = NEIGHBOURS if asked.loss != "use" else _more_neighbours(wanted.k)
+    priced = asked.loss == "use" and asked.priced
+    count = _more_neighbours(wanted.k) if priced else NEIGHBOURS
     found = neighbours(census, space, wanted.blocks, count, watch)
     line = line_up(wanted, improved_order(space, order, found, watch))
     homes = line.cut(space, 0.0)
@@ -96,7 +98,7 @@ def local(
     if trying is not None and lost > 0:
         improver = Improver(line, space, homes, with_itself(found.near, census.weights), seed)
         prices = None
-        if asked.loss == "use":
+        if priced:
             layout = layout_of(census, asked.representation, asked.loss)
             prices = Prices(census, layout, space, improver.tuples, improver.average, wanted.k)
         homes, steps = improver.improve(trying, watch, prices)
