@@ -8,6 +8,7 @@ where no row went. Of all else, what is certain is judged: no line has more rows
 than all that went.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -107,13 +108,14 @@ def _by_themselves(name: str, lines: Lines | None, total: int, spec: Spec) -> It
     bare = attribute.model_copy(update={"scheme": None, "representation": None})
     plain = {"attributes": {**spec.attributes, name: bare}, "method": MethodTable()}
     form = grammar(name, spec.model_copy(update=plain), [label for label in lines.labels if label is not None])
-    for place, (label, rows) in enumerate(zip(lines.labels, lines.rows.tolist(), strict=True)):
+    measurable = attribute.perhaps_numbers or attribute.perhaps_in_intervals
+    numbers = attribute.model_copy(update={"order": "numeric"}) if measurable else attribute
+    times = Counter(lines.labels)
+    for label, rows in zip(lines.labels, lines.rows.tolist(), strict=True):
         if rows < spec.k:
             yield _wrong(name, label, f"{some(rows, 'row')}, fewer than k = {spec.k}", rows)
-        if label in lines.labels[:place]:
+        if times[label] > 1:
             yield _wrong(name, label, "it is there twice", rows)
-        measurable = attribute.perhaps_numbers or attribute.perhaps_in_intervals
-        numbers = attribute.model_copy(update={"order": "numeric"}) if measurable else attribute
         if label not in (None, ROOT) and span_of(label, numbers) is None and not form.reads(label or ""):
             yield _wrong(name, label, f"that cannot be read; allowed: a range, {form.allowed}", rows)
     for one, other in lines.overlapping():
