@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import ringfence as rf
@@ -169,3 +170,18 @@ def test_counts_that_nobody_asked_for_are_found(tmp_path: Path) -> None:
     other = spec.model_copy(update={"output": rf.Spec.model_fields["output"].default})
     found = rf.audit(path, other).findings
     assert any("counts of values, which the specification does not ask for" in finding.message for finding in found)
+
+
+@pytest.mark.parametrize("hierarchy", ["flat", {"fanout": 2}, {"mask": "right"}])
+@pytest.mark.parametrize("method", [{"name": "optimal", "scheme": "set"}, {"name": "local"}])
+def test_a_release_alone_shows_which_values_are_plain(hierarchy: Any, method: dict[str, Any], tmp_path: Path) -> None:
+    """Sets and groups that are named by values are no values: nothing is known of what they hold but what they say."""
+    codes = ["aa", "ab", "ba", "bb", "ca", "[a, b]", "{a, b}"]
+    table = pa.table({"code": [codes[i * i % 7] for i in range(30)], "age": [20 + i % 7 for i in range(30)]})
+    if hierarchy == {"fanout": 2}:
+        table = table.filter(pc.is_in(table["code"], pa.array(codes[:5])))
+    attributes = {"code": {"role": "quasi", "hierarchy": hierarchy}, "age": {"role": "quasi", "order": "numeric"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 4}, method=method, output={"counts": True})
+    path = rf.anonymize(table, spec).save(tmp_path)
+    assert rf.audit(path, spec).ok
+    assert rf.audit(path, spec, table).ok

@@ -71,7 +71,15 @@ class Case:
             "attributes": self.attributes,
             "privacy": self.privacy,
             "method": self.settings,
+            **({"output": {"counts": True}} if self.counted else {}),
         }
+
+    @property
+    def counted(self) -> bool:
+        """Whether counts of values are published beside it: half of the cases in which they may be."""
+        loose = "loose" in (self.settings.get("labels"), *(each.get("labels") for each in self.attributes.values()))
+        may = self.method != "anatomy" and self.privacy.get("k", 1) > 1 and not loose
+        return may and random.Random(f"counts of {self.seed}").random() < 0.5
 
     def arrow(self) -> pa.Table:
         """The table, held by Arrow."""

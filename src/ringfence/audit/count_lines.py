@@ -6,6 +6,7 @@ missing values. A value is counted in the narrowest line that holds it, and in n
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -48,9 +49,14 @@ class Lines:
 
     @cached_property
     def spans(self) -> list[tuple[Span, int]]:
-        """The ranges, where values have an order, with the number of their line."""
+        """The ranges in their order, where values have one, with the number of their line."""
         found = [(span_of(label, self.attribute), number) for number, label in enumerate(self.labels)]
-        return [(span, number) for span, number in found if span is not None]
+        there = [(span, number) for span, number in found if span is not None]
+        return sorted(there, key=lambda each: (each[0][0] is not None, each[0][0] or 0))
+
+    @cached_property
+    def _starts(self) -> list[Point]:
+        return [low for (low, _), _ in self.spans if low is not None]
 
     def of(self, path: Path) -> int:
         """Return the line that a value is counted in, given its way up to the root; -1 if it is in none."""
@@ -59,9 +65,10 @@ class Lines:
             return self._number.get(value, self._number.get(ROOT, -1))
         point = _point(value, self.attribute) if self.spans else None
         if point is not None:
-            for (low, high), number in self.spans:
-                if (low is None or point >= low) and (high is None or point < high):
-                    return number
+            place = bisect_right(self._starts, point) + len(self.spans) - len(self._starts) - 1
+            (_, high), number = self.spans[max(place, 0)]
+            if place >= 0 and (high is None or point < high):
+                return number
         above = (label for label in (*path[1:-1], ROOT) if label in self._number)
         return next((self._number[label] for label in above), -1)
 
@@ -71,8 +78,7 @@ class Lines:
 
     def overlapping(self) -> Iterator[tuple[str | None, str | None]]:
         """Yield ranges that share values."""
-        order = sorted(self.spans, key=lambda each: (each[0][0] is not None, each[0][0] or 0))
-        for ((_, high), one), ((low, _), other) in pairwise(order):
+        for ((_, high), one), ((low, _), other) in pairwise(self.spans):
             if high is None or low is None or low < high:
                 yield self.labels[one], self.labels[other]
 

@@ -8,6 +8,7 @@ where no row went. Of all else, what is certain is judged: no line has more rows
 than all that went.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -23,7 +24,7 @@ from ringfence.audit.evidence import Evidence
 from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.growing import stated_tree, tree_over
 from ringfence.audit.labels.held import held_in
-from ringfence.audit.labels.spelling import ROOT
+from ringfence.audit.labels.spelling import ROOT, as_set, spans_of
 from ringfence.audit.labels.trees import Tree
 from ringfence.audit.trace.against import complete
 from ringfence.audit.trace.rows import RAW, Origin, recoded
@@ -31,6 +32,8 @@ from ringfence.audit.verdict import Finding, some
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
+from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import FanoutHierarchy
 from ringfence.spec.method import MethodTable
 
 NONE_BESIDE = "The specification asks for counts of values (output.counts), and none were found beside the release"
@@ -105,13 +108,14 @@ def _by_themselves(name: str, lines: Lines | None, total: int, spec: Spec) -> It
     bare = attribute.model_copy(update={"scheme": None, "representation": None})
     plain = {"attributes": {**spec.attributes, name: bare}, "method": MethodTable()}
     form = grammar(name, spec.model_copy(update=plain), [label for label in lines.labels if label is not None])
-    for place, (label, rows) in enumerate(zip(lines.labels, lines.rows.tolist(), strict=True)):
+    measurable = attribute.perhaps_numbers or attribute.perhaps_in_intervals
+    numbers = attribute.model_copy(update={"order": "numeric"}) if measurable else attribute
+    times = Counter(lines.labels)
+    for label, rows in zip(lines.labels, lines.rows.tolist(), strict=True):
         if rows < spec.k:
             yield _wrong(name, label, f"{some(rows, 'row')}, fewer than k = {spec.k}", rows)
-        if label in lines.labels[:place]:
+        if times[label] > 1:
             yield _wrong(name, label, "it is there twice", rows)
-        measurable = attribute.perhaps_numbers or attribute.perhaps_in_intervals
-        numbers = attribute.model_copy(update={"order": "numeric"}) if measurable else attribute
         if label not in (None, ROOT) and span_of(label, numbers) is None and not form.reads(label or ""):
             yield _wrong(name, label, f"that cannot be read; allowed: a range, {form.allowed}", rows)
     for one, other in lines.overlapping():
@@ -133,9 +137,17 @@ def _tree_of(name: str, lines: Lines, released: Released, spec: Spec, whole: pa.
         return stated, True
     column = next(column for column in released.quasi if column.name == name)
     shown = [label for label in dict.fromkeys((*column.spelled, *lines.labels)) if label is not None]
+    if isinstance(lines.attribute.hierarchy, FanoutHierarchy):  # its groups depend on all values, and lines name none
+        flat = lines.attribute.model_copy(update={"hierarchy": "flat", "boundary": None})
+        spec = spec.model_copy(update={"attributes": {**spec.attributes, name: flat}})
     form = grammar(name, spec, shown)
-    plainly = [label for label in shown if form.is_value(label) and span_of(label, lines.attribute) is None]
+    plainly = [label for label in shown if form.is_value(label) and not _names_several(label, lines.attribute)]
     return tree_over(name, spec, [*plainly, None], [1] * (len(plainly) + 1))[0], False
+
+
+def _names_several(label: str, attribute: Attribute) -> bool:
+    """Whether a label is a set or a range, and so no value by itself; values that look like it are taken for it."""
+    return as_set(label) is not None or spans_of(label) is not None or span_of(label, attribute) is not None
 
 
 def _beside_labels(
