@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 
 from ringfence.cli import main
+from ringfence.studio.forms import choices
 from ringfence.studio.worker import LOADED
 from tests.studio.conftest import PEOPLE, Studio, end, start
 
@@ -134,6 +135,23 @@ def test_methods_that_do_not_apply_say_why(studio: Studio, made: Any) -> None:
     assert "local" in [method["name"] for method in found["methods"]]
     why = {method["name"]: method["why"] for method in found["others"]}
     assert "baskets" in why["itemsets"]
+
+
+def test_counts_of_values_are_offered_where_they_say_something() -> None:
+    attributes = {"age": {"role": "quasi", "hierarchy": "flat"}, "illness": {"role": "sensitive"}}
+    diverse = {"l": {"value": 2, "of": "illness"}}
+    parts = {"attributes": attributes, "privacy": {**diverse, "k": 2}, "method": {"name": "local"}}
+    counts = {"output": {"counts": True}}
+    for asked in (parts, {**parts, **counts}):
+        found = choices(asked)
+        assert found["counts"]
+        assert all(method["counts"] for method in found["methods"] if method["name"] == "local")
+    without_k = {**parts, "privacy": diverse}
+    assert not choices(without_k)["counts"]
+    assert not choices({**without_k, "method": {"name": "anatomy"}})["counts"]
+    assert choices({**without_k, **counts})["counts"]  # so that they can be taken back
+    buckets = [method for method in choices({**without_k, **counts})["methods"] if method["name"] == "anatomy"]
+    assert [method["counts"] for method in buckets] == [False]  # it can be chosen, and does without them
 
 
 def test_hierarchies_show_their_tree_and_what_they_do_not_cover(studio: Studio) -> None:

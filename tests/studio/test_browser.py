@@ -88,6 +88,9 @@ def test_people_from_upload_to_download(page: "Page", tmp_path: Path) -> None:
     taken.value.save_as(tmp_path / "release.csv")
     published = (tmp_path / "release.csv").read_text(encoding="utf-8").splitlines()
     assert published[0] == "age,sex,town,illness"
+    with page.expect_download() as taken:  # as drafted
+        page.click("a[download=counts\\.csv]")
+    assert taken.value.path().read_text(encoding="utf-8").startswith("attribute,value,rows")
     assert page.locator("text=keep private").count() >= 4
     page.click("text=↶ Undo")
     page.wait_for_selector("#content strong:has-text('local')")
@@ -244,10 +247,13 @@ def test_visits_from_sample_to_download(page: "Page") -> None:
     assert page.locator("#method-ring").count() == 0  # it counts rows, not people
     page.check("#method-mondrian")
     page.wait_for_selector(".chosen #method-mondrian")
+    page.uncheck("#counts")
+    page.wait_for_selector("#steps:has-text('no counts of values')", state="attached")
     step(page, "publish")
     page.click("#make")
     page.wait_for_selector("#verdict")
     assert page.inner_text("#verdict") == "The promise holds"
+    assert page.locator("a[download=counts\\.csv]").count() == 0
     with page.expect_download() as taken:
         page.click("a[download=visits-release\\.csv]")
     assert taken.value.path().stat().st_size > 10_000

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from ringfence.declared import BASKETS, METHODS, METRICS, SCHEMES, MethodTraits
+from ringfence.declared import BASKETS, BUCKETS, METHODS, METRICS, SCHEMES, MethodTraits
 from ringfence.errors import SpecError
 from ringfence.methods.catalogue import catalogue
 from ringfence.methods.checks import check_available
@@ -36,7 +36,8 @@ OPTIONS: dict[str, str] = {
 
 
 def choices(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the methods that can keep the promise on this table, with their options, and why the others cannot."""
+    """Return the methods that can keep the promise on this table, with their options, and why the others cannot; and
+    whether counts of values can be published beside what was chosen, or are asked for."""
     fitting, others = [], []
     for traits in METHODS.values():
         if traits.name == "levels":
@@ -46,7 +47,9 @@ def choices(parts: Mapping[str, Any]) -> dict[str, Any]:
             fitting.append(_method(traits))
         else:
             others.append({"name": traits.name, "line": traits.line, "why": why})
-    return {"methods": fitting, "others": others}
+    counted = {**parts, "output": {"counts": True}}
+    counts = bool(parts.get("output")) or _complaint(counted) is None
+    return {"methods": fitting, "others": others, "counts": counts}
 
 
 def _method(traits: MethodTraits) -> dict[str, Any]:
@@ -60,6 +63,7 @@ def _method(traits: MethodTraits) -> dict[str, Any]:
         "metrics": {name: METRICS[name].line for name in metrics if not METRICS[name].needs_target},
         "schemes": dict(SCHEMES) if traits.by_scheme else {},
         "suppression": traits.suppression,
+        "counts": traits.way != BUCKETS,
         "metric": traits.minimized(MethodTable().metric),
     }
 
@@ -75,8 +79,15 @@ def refused(parts: Mapping[str, Any], traits: MethodTraits) -> str | None:
     method["name"] = traits.name
     if traits.by_scheme and any(spec.attributes[name].hierarchy is None for name in spec.of_role("quasi")):
         method["scheme"] = "set"
+    # Counts of values go where they would say nothing: who chooses such a method does without them.
+    output = {} if traits.way == BUCKETS else {"output": parts.get("output", {})}
+    rest = {name: table for name, table in parts.items() if name != "output"}
+    return _complaint({**rest, **output, "method": method})
+
+
+def _complaint(parts: Mapping[str, Any]) -> str | None:
     try:
-        check_available(Spec(**{**parts, "method": method}))
+        check_available(Spec(**parts))
     except SpecError as error:
         return str(error)
     return None

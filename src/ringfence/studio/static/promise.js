@@ -85,9 +85,13 @@ async function fill(section, studio) {
             const kept = { name: method.name };
             if (chosen.suppression !== undefined && method.options.some((each) => each.name === "suppression")) kept.suppression = chosen.suppression;
             if (method.name === "optimal") Object.assign(kept, { scheme: "level", metric: "glm", suppression: kept.suppression ?? 0.05 });
-            studio.change(() => ({ method: kept }), `method ${method.name}`);
+            studio.change(() => ({ method: kept, ...(method.counts ? {} : { output: {} }) }), `method ${method.name}`);
           } }), " ", h("strong", {}, method.name), h("span", {}, method.line)),
           method.name === name ? optionsOf(method, chosen, studio) : null))),
+    found.counts ? h("label", { class: "beside" }, h("input", { type: "checkbox", id: "counts", checked: Boolean(studio.project.spec.output?.counts), onchange: (event) => {
+      const counts = event.target.checked;
+      studio.change(() => ({ output: counts ? { counts } : {} }), counts ? "counts of values beside the release" : "no counts of values");
+    } }), " Publish counts of values beside the release: how many rows have each, no fewer than k. Who reads labels by them is off by far less; of several releases of the same people, publish one with counts.") : "",
     found.others.length ? h("details", {}, h("summary", {}, `${some(found.others.length, "method does", "methods do")} not apply here`), h("ul", {}, found.others.map((other) => h("li", {}, h("strong", {}, other.name), `: ${other.why}`)))) : "",
   );
 }
