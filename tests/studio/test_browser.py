@@ -168,6 +168,7 @@ def test_what_cannot_be_is_told_and_one_goes_on(page: "Page") -> None:
     page.wait_for_selector("#make:not([disabled])")
     step(page, "hierarchies")
     page.click("button:text-is('town')")
+    page.wait_for_selector("h2:has-text('town')")  # ages are covered as well
     page.wait_for_selector("text=Every value of the table is covered")
     kinds = page.locator("#kind option").evaluate_all("each => each.map((option) => option.value)")
     assert {"flat", "mask", "fanout", "paths"} <= {*kinds}
