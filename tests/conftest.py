@@ -3,6 +3,7 @@ which tests run in one process: those on Spark, on PostgreSQL, and those of a fi
 
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -35,3 +36,11 @@ def _shares(item: pytest.Item) -> bool:
     """Whether a test has a fixture that is made once for its file."""
     known = getattr(item, "_fixtureinfo", None)
     return known is not None and any(found[-1].scope == "module" for found in known.name2fixturedefs.values() if found)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _charts_are_drawn_here() -> Iterator[None]:
+    """Let commands that are called in this process draw charts in it: what draws them was started long ago."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ringfence.report.artist._is_quicker", lambda: False)
+        yield

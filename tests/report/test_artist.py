@@ -10,6 +10,7 @@ from ringfence.report import vega
 from ringfence.report.artist import artist, drawn
 from ringfence.report.vega import Layer, layered
 
+QUICKER = at_work._is_quicker  # as it is: other tests in this process draw their charts themselves
 CHART = layered(
     Layer([{"place": "Ærø", "share": 0.4}, {"place": "Oslo", "share": 0.6}])
     .mark("bar")
@@ -21,6 +22,7 @@ CHART = layered(
 
 @pytest.fixture(autouse=True)
 def _two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_work, "_is_quicker", QUICKER)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
 
 

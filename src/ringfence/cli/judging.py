@@ -20,8 +20,9 @@ def frontier(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Show what every k costs: frontier.csv, .json, .html and .png, and a table."""
+    asked = Spec.load(spec)
     with artist(), progress(json_) as listener:
-        front = api.frontier(None, Spec.load(spec), listener=listener)
+        front = api.frontier(None, asked, listener=listener)
         page = front.save(output)
     if json_:
         print_json(front.as_dict())
@@ -46,10 +47,9 @@ def compare(
 ) -> None:
     """Try every way to keep the promise, and say which to take: compare.csv, .json, .html and .png, and a table."""
     named = None if methods is None else [name.strip() for name in methods.split(",")]
+    asked = Spec.load(spec)
     with artist(), progress(json_) as listener:
-        found = api.compare(
-            None, Spec.load(spec), budget=budget, methods=named, attacks=attack or (), listener=listener
-        )
+        found = api.compare(None, asked, budget=budget, methods=named, attacks=attack or (), listener=listener)
         page = found.save(output)
     if json_:
         print_json(found.as_dict())

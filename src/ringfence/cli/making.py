@@ -109,9 +109,10 @@ def run(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Anonymize as a specification says; write public/ and private/ into a folder."""
+    asked = Spec.load(spec)
     with artist(report or plots), progress(json_, output) as listener:
         release = api.run(
-            Spec.load(spec), output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
+            asked, output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
         )
     explanations = {}
     if explain:

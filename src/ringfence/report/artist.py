@@ -31,7 +31,7 @@ _AT_WORK: list["subprocess.Popen[bytes]"] = []
 @contextmanager
 def artist(wanted: bool = True) -> Iterator[None]:
     """Have charts drawn by a process of their own as long as this lasts, if any are wanted and that is quicker."""
-    if not wanted or (os.cpu_count() or 1) == 1:
+    if not wanted or not _is_quicker():
         yield
         return
     pipe = subprocess.PIPE
@@ -46,6 +46,11 @@ def artist(wanted: bool = True) -> Iterator[None]:
         process.kill()
         with suppress(OSError), process:  # what it did not read any more is lost
             pass
+
+
+def _is_quicker() -> bool:
+    """Whether two processes can work at the same time."""
+    return (os.cpu_count() or 1) > 1
 
 
 def drawn(kind: str, chart: dict[str, Any]) -> bytes | None:
