@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ringfence as rf
-from ringfence.errors import DataError
+from ringfence.errors import DataError, EngineError
 from ringfence.rows import in_memory, repeated
 from ringfence.rows.dates import open_original
 from ringfence.rows.duckdb import DuckDB
@@ -341,3 +341,9 @@ def test_rows_that_only_seem_to_repeat_go_the_usual_way(
         assert engine.fetch(rows).equals(engine.fetch(opened))
         left = engine._duckdb.execute("SELECT count(*) FROM duckdb_tables()").fetchone()
         assert left == (0,)  # what was counted for it has gone
+
+
+def test_what_cannot_be_written_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path, PEOPLE * 50)
+    with DuckDB(Data(), scratch=tmp_path / "gone") as engine, pytest.raises(EngineError, match="the engine failed"):
+        engine.folded(engine.open(path, Data()))

@@ -49,7 +49,7 @@ def published(columns: Sequence[str], spec: Spec) -> list[str]:
     return [name for name in columns if name not in hidden or name == spec.data.basket_id]
 
 
-def looked_at(columns: Sequence[str], spec: Spec) -> list[str]:
+def columns_read(columns: Sequence[str], spec: Spec) -> list[str]:
     """Return the columns of the data that anything looks at: nobody reads names that are left out of a release."""
     kept = {spec.data.entity, spec.data.basket_id, spec.data.weights}
     left_out = {*_left_out(columns, spec)} - kept

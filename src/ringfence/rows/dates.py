@@ -11,7 +11,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, first_in, listed
-from ringfence.rows.columns import check_columns, looked_at
+from ringfence.rows.columns import check_columns, columns_read
 from ringfence.rows.engine import Engine
 from ringfence.rows.lookups import LookUp
 from ringfence.rows.moments import read_moment, spelled_moment
@@ -107,7 +107,7 @@ def open_original(engine: Engine, source: Any, spec: Spec) -> ibis.Table:
     """
     rows = engine.open(source, spec.data)
     check_columns(rows.columns, spec)
-    rows = rows.select(*looked_at(rows.columns, spec))
+    rows = rows.select(*columns_read(rows.columns, spec))
     return with_spelled_rows(engine, engine.at_hand(rows), spec.formats)
 
 

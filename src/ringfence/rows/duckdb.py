@@ -265,7 +265,7 @@ class DuckDB(InMemory):
     def _parsed_once(self, rows: ibis.Table, text: TextFiles) -> Repeated | None:
         """Return what becomes, row by row, of the different lines of text files, if they are few, there is room for
         them and each is a row. The engine counts them, which goes to the disk where its memory ends."""
-        with DifferentLines(self._duckdb, text, self._name()) as lines, self.aside():
+        with self.blaming(), DifferentLines(self._duckdb, text, self._name()) as lines, self.aside():
             few = 0 < lines.count <= FEW * lines.total
             if not few or not self._has_room(TEXT_CELL * lines.count * len(rows.columns)):
                 return None
