@@ -35,6 +35,18 @@ role = "sensitive"
 [privacy]
 k = 2
 """
+PLAN = """\
+{
+  "format": "ringfence plan 2",
+  "kind": "global",
+  "columns": {"age": {"level": 1, "leaves": ["31", "33"], "labels": ["[30, 35)", "[30, 35)"]}},
+  "suppressed": [],
+  "suppressed_rows": 0,
+  "masked": false,
+  "complete": [],
+  "spec": ""
+}
+"""
 PEOPLE = "age,city,illness\n31,Oslo,flu\n33,Oslo,cold\n41,Voss,flu\n44,Bergen,flu\n"
 
 
@@ -213,6 +225,17 @@ CASES: dict[str, list[ErrorCase]] = {
             command="ringfence apply out/private/plan.json new.csv -o again.csv",
             files={"new.csv": "age,city,illness\n31,Oslo,flu\n44,Voss,flu\n"},
             before=f"{RUN} --no-report",
+        ),
+        ErrorCase(
+            "A plan to begin with, for a method that cannot",
+            ("k = 2", 'k = 2\n[method]\nname = "mondrian"'),
+            command=f"{RUN} --start plan.json",
+            files={"plan.json": PLAN},
+        ),
+        ErrorCase(
+            "A plan to begin with that was made for other columns",
+            command=f"{RUN} --start plan.json",
+            files={"plan.json": PLAN},
         ),
     ],
     "The command": [

@@ -24,6 +24,16 @@ SCHEMES: dict[Scheme, str] = {
     "set": "any values together; no hierarchy needed",
 }
 
+CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
+    "level": (),
+    "cut": ("level",),
+    "guided-ordered": ("level", "cut"),
+    "guided-set": ("level", "cut", "guided-ordered"),
+    "ordered": ("level", "cut", "guided-ordered"),
+    "set": ("level", "cut", "guided-ordered", "guided-set", "ordered"),
+}
+"""The schemes whose recodings are all recodings of a scheme, where its order suits."""
+
 RECODES = "recodes"
 """Decides on values: each is recoded the same way everywhere."""
 GROUPS = "groups"
@@ -69,6 +79,8 @@ class MethodTraits:
         Which share of rows it may suppress unless told otherwise.
     by_scheme
         Whether the schemes of attributes say what it may publish. Without one, a method that recodes goes by levels.
+    goes_on
+        Whether its search can go on from plans that earlier ones have found, and then finds nothing worse.
     chosen
         Whether its releases are chosen among many because they lose little, which whoever knows that can reason from.
     rings
@@ -88,6 +100,7 @@ class MethodTraits:
     representation: Representation = "set"
     suppression: float = 1.0
     by_scheme: bool = False
+    goes_on: bool = False
     chosen: bool = True
     rings: bool = False
 

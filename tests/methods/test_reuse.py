@@ -166,3 +166,70 @@ def test_a_plan_about_rows_is_not_applied_to_others() -> None:
     plan: Any = rf.anonymize(OLD, with_parts(SPEC, method={"name": "local"})).plan
     with pytest.raises(SpecError, match="a plan of the kind 'group' is about the rows that it was made for"):
         rf.apply(plan, OLD)
+
+
+# Plans to begin a search with
+
+
+TOWNS = pa.table({"age": [20 + row % 31 for row in range(900)], "town": [f"t{row * row % 37}" for row in range(900)]})
+
+
+def searched_for(scheme: str, **method: Any) -> rf.Spec:
+    attributes = {
+        "age": {"role": "quasi", "hierarchy": {"intervals": [5, 10]}},
+        "town": {"role": "quasi", "hierarchy": {"fanout": 3}},
+    }
+    return rf.Spec(attributes=attributes, privacy={"k": 5}, method={"scheme": scheme, "suppression": 0.02, **method})
+
+
+@pytest.mark.parametrize("scheme", ["ordered", "set"])
+def test_a_search_goes_on_from_an_earlier_plan(scheme: str, tmp_path: Path) -> None:
+    long, short = searched_for(scheme, time_limit=0.5), searched_for(scheme, time_limit=1e-6)
+    found, at_once = rf.anonymize(TOWNS, long), rf.anonymize(TOWNS, short)
+    again = rf.anonymize(TOWNS, short, start=found.plan)
+    assert found.search.cost < at_once.search.cost
+    assert again.search.cost <= found.search.cost
+    assert again.audit.ok
+    found.plan.save(tmp_path / "plan.json")
+    freer = rf.anonymize(TOWNS, searched_for("set", time_limit=1e-6), start=tmp_path / "plan.json")
+    assert freer.search.cost <= found.search.cost
+    assert "beginning with an earlier plan" in str(freer.log)
+
+
+def test_a_plan_to_begin_with_need_not_know_all_values_nor_keep_the_promise() -> None:
+    found = rf.anonymize(TOWNS.slice(0, 450), searched_for("set", time_limit=0.2))
+    ages = pa.array([None, *range(16, 24)] * 100)
+    other = pa.table({"age": ages, "town": [f"t{row % 61}" for row in range(900)]})
+    release = rf.anonymize(other, searched_for("set", suppression=0.0, time_limit=0.1), start=found.plan)
+    assert release.audit.ok
+    assert release.table.num_rows == 900
+
+
+def test_a_run_begins_with_the_plan_of_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the new release takes the old one's place."""
+    monkeypatch.chdir(tmp_path)
+    pyarrow.csv.write_csv(TOWNS, "towns.csv")
+    for name, seconds in {"long": 0.5, "short": 1e-6}.items():
+        with_parts(searched_for("set", time_limit=seconds), data={"source": "towns.csv"}).dump(f"{name}.toml")
+    plan, run = Path("out/private/plan.json"), "ringfence run {}.toml -o out --no-report"
+    for command in (run.format("long"), f"{run.format('short')} --start {plan}"):
+        monkeypatch.setattr("sys.argv", command.split())
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+    before = rf.anonymize(TOWNS, searched_for("set", time_limit=1e-6))
+    assert before.metrics["glm"] > json.loads(Path("out/public/manifest.json").read_text())["metrics"]["glm"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"method": {"name": "local"}}, "the method 'local' begins anew each time; allowed: optimal"),
+        ({"data": {"entity": "who", "composite": True}, "method": {}}, "composite = true"),
+        ({"attributes": {"job": {"role": "quasi", "hierarchy": "flat"}}}, "says nothing of .* 'job'"),
+    ],
+)  # fmt: skip
+def test_a_plan_that_cannot_be_begun_with_is_refused(parts: dict[str, Any], message: str) -> None:
+    begun = rf.anonymize(TOWNS, searched_for("level")).plan
+    with pytest.raises(SpecError, match=message):
+        rf.anonymize(TOWNS, with_parts(searched_for("level"), **parts), start=begun)

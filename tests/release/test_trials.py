@@ -10,10 +10,14 @@ import pytest
 
 import ringfence as rf
 from ringfence.api import trying
+from ringfence.declared import CONTAINED
 from ringfence.methods.candidates import Candidate, candidates
+from ringfence.plans.recode import GlobalPlan
 from ringfence.release import trials
 from ringfence.release.trials import LAST_SHARE, LEAST_SECONDS, Search
 from ringfence.samples import people, people_spec
+from ringfence.search.decision import Decision
+from ringfence.search.progress import SearchResult
 
 
 def some_trials(**known: Any) -> tuple[trials._Trials, list[Candidate]]:
@@ -35,9 +39,9 @@ def test_a_search_that_takes_long_holds_nobody_up(monkeypatch: pytest.MonkeyPatc
             if candidate.name != "mondrian-sets":
                 return search
 
-            def slowly(spec: rf.Spec) -> Any:
+            def slowly(spec: rf.Spec, starts: Any) -> Any:
                 in_time.append(another_made.wait(20))
-                return search(spec)
+                return search(spec, starts)
 
             return slowly
 
@@ -105,3 +109,33 @@ def test_rings_are_not_begun_where_their_audit_would_take_too_long() -> None:
     assert found._share(other) > LEAST_SECONDS  # and nothing is kept for them
     found.took["ring"] = [2.0]
     found._need_time(ring)  # once it is known, that counts
+
+
+def test_what_contains_others_is_searched_for_after_them_from_the_best_of_them() -> None:
+    found, every = some_trials()
+    by_scheme = {each.spec.method.scheme: each for each in every if each.spec.method.name == "optimal"}
+    assert {*by_scheme} == {*CONTAINED}
+    others = [each for each in every if each.spec.method.name != "optimal"]
+    for name in ("level", "cut", "guided-ordered"):
+        assert found.next_of([by_scheme["set"], by_scheme[name], *others]) is by_scheme[name]
+        del found.waiting[by_scheme[name].name]
+        found.found[by_scheme[name].name], found.searching[by_scheme[name].name] = by_scheme[name], 1.0
+        assert found.next_of([by_scheme["set"], by_scheme["ordered"], *others]) is others[0]  # it is still searched for
+        assert found.next_of([by_scheme["set"]]) is None
+        del found.searching[by_scheme[name].name]
+    plans = {name: GlobalPlan({}, (), 0, False, (), name) for name in ("level", "cut", "guided-set")}
+    for (name, plan), cost in zip(plans.items(), (3.0, 2.0, 1.0), strict=True):
+        found.known.append((by_scheme[name], Decision(plan, SearchResult(cost, False, 0.0, 1, 1, 1.0), {})))
+    assert found._starts(by_scheme["level"]) == found._starts(others[0]) == []
+    assert found._starts(by_scheme["ordered"]) == [plans["cut"]]  # it does not contain sets
+    assert found._starts(by_scheme["set"]) == [plans["guided-set"]]
+
+
+def test_no_scheme_of_a_comparison_is_worse_than_one_that_it_contains() -> None:
+    """However little time there is: of each, a twentieth of a second."""
+    asked = people_spec().model_copy(update={"method": people_spec().method.model_copy(update={"time_limit": 0.05})})
+    found = rf.compare(people(3_000), asked, methods=["optimal"], budget=60)
+    costs = {each.candidate.spec.method.scheme: each.made.decision.search.cost for each in found.tried if each.made}
+    assert {*costs} == {*CONTAINED}
+    for scheme, cost in costs.items():
+        assert all(cost <= costs[simpler] for simpler in CONTAINED[scheme]), (scheme, costs)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.api.making import (
+    begun_with,
     check_choice,
     check_weights,
     job_of,
@@ -38,6 +39,7 @@ def anonymize(
     source: Any,
     spec: Spec,
     *,
+    start: "GlobalPlan | str | Path | None" = None,
     attacks: str | Sequence[str] = (),
     listener: Listener | None = None,
     force: bool = False,
@@ -49,9 +51,11 @@ def anonymize(
 
     `source` is anything with Arrow inside (pandas, Polars, PyArrow, DuckDB), a DataFrame of Spark, the path of a file,
     or None for `data.source` of the specification; the release's table is of the same kind (Arrow for files). It
-    is never changed. `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener`
-    is told how far the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is
-    known not to be sound, and releases that fail their audit: for experiments.
+    is never changed. `start` is a plan, or the path of a saved one, that the search of the method `optimal` begins
+    with: it finds nothing worse, if the plan keeps the promise on these rows and is a recoding of the schemes.
+    `attacks` are carried out on the release, as `audit` does it, and shown in its report. `listener` is told how far
+    the work is, an `Event` at a time (`progress` gives one that shows it). `force` lets through what is known not to be
+    sound, and releases that fail their audit: for experiments.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 32, 38, 39], "illness": ["flu", "flu", "cold", "flu"]})
@@ -70,10 +74,10 @@ def anonymize(
     """
     check_available(spec, force=force)
     names = possible(attacks, spec)
-    diary = Diary(listener)
+    diary, starts = Diary(listener), begun_with(start, spec)
 
     def decider(measured: Spec) -> Decider:
-        return searcher(measured, diary)
+        return searcher(measured, diary, starts=starts)
 
     return make_audited(located(source, spec), spec, decider, diary, attacks=names, force=force)
 

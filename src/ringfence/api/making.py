@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.errors import SpecError
-from ringfence.methods.checks import check_shown
+from ringfence.methods.checks import check_shown, check_start
 from ringfence.release.diary import Diary
 from ringfence.release.jobs import Decider, Made
 from ringfence.release.release import Release
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
 
@@ -37,6 +38,17 @@ def possible(attacks: str | Sequence[str], spec: Spec) -> tuple[str, ...]:
 def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
     """Whether a release is audited beside what it was made from; baskets alone are judged by themselves."""
     return spec.needs_original or bool(attacks and spec.of_role("quasi"))
+
+
+def begun_with(start: "GlobalPlan | str | Path | None", spec: Spec) -> "list[GlobalPlan]":
+    """Return the plan that a search is to begin with, if there is one: a plan, or the path of a saved one."""
+    from ringfence.plans.recode import GlobalPlan
+
+    if start is None:
+        return []
+    plan = GlobalPlan.load(start) if isinstance(start, str | Path) else start
+    check_start(spec, plan.columns)
+    return [plan]
 
 
 def with_measures(engine: "Engine", rows: "ibis.Table", spec: Spec) -> Spec:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringfence.api.in_memory import apply
-from ringfence.api.making import check_choice, job_of, located, make, possible, release_of, with_measures
+from ringfence.api.making import begun_with, check_choice, job_of, located, make, possible, release_of, with_measures
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available
 from ringfence.release.diary import Diary
@@ -16,6 +16,7 @@ from ringfence.release.release import Release
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.rows.engine import Engine
     from ringfence.rows.targets import Target
 
@@ -26,6 +27,7 @@ def run(
     *,
     report: bool = True,
     plots: bool = False,
+    start: "GlobalPlan | str | Path | None" = None,
     attacks: str | Sequence[str] = (),
     listener: Listener | None = None,
     force: bool = False,
@@ -34,7 +36,8 @@ def run(
 
     The rows go from file to file without being held in memory; the audit judges the file that was written. The
     release's `table` is its path (and `sensitive`, where there are two tables, that of the second, and `counts` that of
-    the counts of values). `attacks` are carried out on the file, and shown in the report.
+    the counts of values). `start` is as for `anonymize`; `attacks` are carried out on the file, and shown in the
+    report.
     """
     from ringfence.release.folder import new_version
     from ringfence.release.manifest import COUNTS, SENSITIVE, beside
@@ -44,7 +47,7 @@ def run(
 
     check_available(spec, force=force)
     names = possible(attacks, spec)
-    diary = Diary(listener)
+    diary, starts = Diary(listener), begun_with(start, spec)
     source = located(None, spec)
     with (
         new_version(Path(folder)) as version,
@@ -54,7 +57,7 @@ def run(
         check_choice(source, spec)
         original = open_original(engine, source, spec)
         spec = with_measures(engine, original, spec)
-        made, origin, rows = make(engine, original, spec, searcher(spec, diary))
+        made, origin, rows = make(engine, original, spec, searcher(spec, diary, starts=starts))
         diary("write", "writing the release")
         job = replace(job_of(engine, spec, original, made, origin, names, force), diary=diary)
         values = None if made.sensitive is None else engine.hold(made.sensitive)

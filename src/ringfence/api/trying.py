@@ -16,10 +16,13 @@ from ringfence.spec import Spec
 from ringfence.spec.data import Output
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import ibis
 
     from ringfence.census.census import Census
     from ringfence.methods.candidates import Candidate
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.release.trials import Search
     from ringfence.rows.engine import Engine
     from ringfence.search.decision import Decision
@@ -60,7 +63,7 @@ class Bench:
     def prepare(self, candidate: "Candidate") -> "Search":
         """Count what a candidate is searched for on; return the search, to be run whenever there is time for it."""
         if self.spec.items is not None:  # what is decided on baskets depends on the draw before it
-            return lambda _: None
+            return lambda _, __: None
         return partial(_search, self._census(candidate.spec), self._diary_of(candidate))
 
     def _census(self, spec: Spec) -> "Census":
@@ -91,13 +94,13 @@ class Bench:
             return MeasuredRelease(made.decision, verdict, use, _examples(engine, published, lean))
 
 
-def _search(census: "Census", diary: Diary, spec: Spec) -> "Decision":
-    """Search within the limits of a specification."""
+def _search(census: "Census", diary: Diary, spec: Spec, starts: "Sequence[GlobalPlan]") -> "Decision":
+    """Search within the limits of a specification, from some plans."""
     from ringfence.methods import decide
 
     diary("search", "searching")
     with diary.searching(spec) as watch:
-        return decide(census, spec, watch)
+        return decide(census, spec, watch, starts)
 
 
 def _about(name: str, diary: Diary) -> Listener:

@@ -96,6 +96,10 @@ def run(
     output: Out,
     report: Annotated[bool, typer.Option(help="Make the page for the people who answer for the release.")] = True,
     plots: Annotated[bool, typer.Option("--plots", help="Save the page's charts as PNG and SVG too.")] = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="A plan to begin the search with, private/plan.json of an earlier run: optimal, any scheme."),
+    ] = None,
     attack: Annotated[
         list[str] | None, typer.Option(help="An attack to carry out on the release, or all; may be repeated.")
     ] = None,
@@ -112,7 +116,14 @@ def run(
     asked = Spec.load(spec)
     with artist(report or plots), progress(json_, output) as listener:
         release = api.run(
-            asked, output, report=report, plots=plots, attacks=attack or (), listener=listener, force=force
+            asked,
+            output,
+            report=report,
+            plots=plots,
+            start=start,
+            attacks=attack or (),
+            listener=listener,
+            force=force,
         )
     explanations = {}
     if explain:

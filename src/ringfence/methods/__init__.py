@@ -1,5 +1,6 @@
 """The methods, one module each, in the order in which they are shown."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ringfence.methods.optimal import OPTIMAL
 from ringfence.methods.ring import RING
 
 if TYPE_CHECKING:
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -24,10 +26,14 @@ if TYPE_CHECKING:
 declare(OPTIMAL, LEVELS, CLUSTER, RING, LOCAL, HILBERT, MONDRIAN, ANATOMY, ITEMSETS)
 
 
-def decide(counted: Any, spec: "Spec", watch: "Watch") -> "Decision":
-    """Find the plan that a specification asks for, by its method, on what was counted: a census, or baskets."""
+def decide(counted: Any, spec: "Spec", watch: "Watch", starts: "Sequence[GlobalPlan]" = ()) -> "Decision":
+    """Find the plan that a specification asks for, by its method, on what was counted: a census, or baskets.
+
+    `starts` are plans to begin with, for a method that can.
+    """
+    method = named(spec.method.name)
     with watch.compiling_apart():
-        decision = named(spec.method.name).decides(counted, spec, watch)
+        decision = method.decides(counted, spec, watch, *([starts] if starts else []))
         if decision.search is None:
             return decision
         return replace(decision, search=replace(decision.search, compiled=watch.compiled))

@@ -6,14 +6,13 @@ checked, and the methods be listed, before any of them is loaded.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ringfence.declared import METHODS, MethodTraits
 from ringfence.errors import SpecError
 
 if TYPE_CHECKING:
     from ringfence.search.decision import Decision
-    from ringfence.search.progress import Watch
     from ringfence.spec import Spec
 
 WHATEVER = ("suppression", "time_limit")
@@ -29,11 +28,12 @@ class Method(MethodTraits):
     """A method.
 
     `decides` takes what was counted (a census, or the baskets where they are all there is), the specification, and a
-    watch that is told how far it is. `check_promise` refuses promises that no release of the method could keep, also
-    of one that is only to be judged; `check_run` refuses what the method cannot do, unless forced.
+    watch that is told how far it is; and where it `goes_on`, plans to begin with. `check_promise` refuses promises that
+    no release of the method could keep, also of one that is only to be judged; `check_run` refuses what the method
+    cannot do, unless forced.
     """
 
-    decides: "Callable[[Any, Spec, Watch], Decision]"
+    decides: "Callable[..., Decision]"
     check_promise: "Callable[[Spec], None]" = _refuse_nothing
     check_run: "Callable[[Spec, bool], None]" = _refuse_nothing
 

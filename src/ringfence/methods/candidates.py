@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, RECODES, SCHEMES, MethodTraits, Wanted
+from ringfence.declared import (
+    BASKETS,
+    BUCKETS,
+    CONTAINED,
+    GROUPS,
+    METHODS,
+    METRICS,
+    RECODES,
+    SCHEMES,
+    MethodTraits,
+    Wanted,
+)
 from ringfence.errors import SpecError, listed, suggestion
 from ringfence.methods.checks import check_available
 from ringfence.spec import Spec
@@ -51,6 +62,15 @@ class Candidate:
         if spec.groups_rows:
             return not any(spec.shown_as(name) == "set" for name in spec.of_role("quasi"))
         return spec.method.traits.way in (RECODES, BASKETS)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it is searched for from what was found for others that it contains."""
+        return self.spec.method.traits.goes_on and not self.spec.data.composite
+
+    def contains(self, other: "Candidate") -> bool:
+        """Whether whatever is found for another one is an answer for this one, too, and costs no more."""
+        return self.goes_on and other.goes_on and other.spec.method.scheme in CONTAINED[self.spec.method.scheme]
 
     @property
     def worth(self) -> int:

@@ -1,5 +1,7 @@
 """What a specification may ask of which verb: methods that are there, promises that each of them can make."""
 
+from collections.abc import Iterable
+
 from ringfence.declared import BASKETS, GROUPS, METHODS, methods_that
 from ringfence.errors import SpecError, listed
 from ringfence.methods.base import named
@@ -157,6 +159,25 @@ def _check_counts(spec: Spec) -> None:
         raise SpecError(
             f"{key} does not go with labels = 'loose': these promise that nothing tells which values a group has, and"
             " from counts and labels together some of that can be worked out; leave one of them out"
+        )
+
+
+def check_start(spec: Spec, columns: Iterable[str]) -> None:
+    """Refuse a plan with such columns to begin a search with, where it cannot be begun with one, or not with this."""
+    if not spec.method.traits.goes_on:
+        allowed = listed(methods_that(goes_on=True))
+        raise SpecError(
+            f"a plan to begin with: the method {spec.method.name!r} begins anew each time; allowed: {allowed}"
+        )
+    if spec.data.composite:
+        raise SpecError(
+            "a plan to begin with does not go with data.composite = true, whose search begins anew each time"
+        )
+    missing = [name for name in spec.of_role("quasi") if name not in {*columns}]
+    if missing:
+        raise SpecError(
+            f"the plan to begin with says nothing of the quasi-identifier {missing[0]!r}: it was made for"
+            f" {listed(map(repr, columns))}"
         )
 
 

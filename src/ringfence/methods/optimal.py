@@ -7,7 +7,10 @@ from ringfence.errors import SpecError
 from ringfence.methods.base import WHATEVER, Method
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ringfence.census.census import Census
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.search.decision import Decision
     from ringfence.search.progress import Watch
     from ringfence.spec import Spec
@@ -21,7 +24,7 @@ def _check(spec: "Spec", force: bool = False) -> None:  # noqa: ARG001
         )
 
 
-def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
+def _decide(census: "Census", spec: "Spec", watch: "Watch", starts: "Sequence[GlobalPlan]" = ()) -> "Decision":
     if spec.data.composite:
         from ringfence.search.recode.composites import search_composites
         from ringfence.search.recode.recoded import composite_decision
@@ -30,7 +33,7 @@ def _decide(census: "Census", spec: "Spec", watch: "Watch") -> "Decision":
         return composite_decision(census, spec, levels, result)
     from ringfence.search.recode.schemes import best_recodings
 
-    return best_recodings(census, spec, watch)[0]
+    return best_recodings(census, spec, watch, starts)
 
 
 OPTIMAL = Method(
@@ -43,6 +46,7 @@ OPTIMAL = Method(
     counts_people=True,
     composes=True,
     by_scheme=True,
+    goes_on=True,
     check_run=_check,
     decides=_decide,
 )

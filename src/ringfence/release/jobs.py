@@ -97,10 +97,17 @@ def _counting(engine: "Engine", rows: "ibis.Table", spec: Spec) -> str:
     return f"{told}; there are about {engine.estimate(rows, counted_columns(spec)):,} different combinations"
 
 
-def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided: "Decision | None" = None) -> Decider:
+def searcher(
+    spec: Spec,
+    diary: Diary,
+    censuses: Censuses | None = None,
+    decided: "Decision | None" = None,
+    starts: "Sequence[GlobalPlan]" = (),
+) -> Decider:
     """Decide by the method that a specification asks for; then on baskets, if rows have them.
 
-    `censuses` are those that were taken of the same rows before; `decided` is what was decided on them, if it was.
+    `censuses` are those that were taken of the same rows before; `decided` is what was decided on them, if it was;
+    `starts` are plans to begin the search with.
     """
 
     def decide_on(engine: "Engine", rows: "ibis.Table", columns: Sequence[str]) -> Made:
@@ -120,9 +127,10 @@ def searcher(spec: Spec, diary: Diary, censuses: Censuses | None = None, decided
         census = (censuses or Censuses()).of(engine, rows, spec)
         decision = decided
         if decision is None:
-            diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; searching")
+            how = "searching, beginning with an earlier plan" if starts else "searching"
+            diary("search", f"{census.rows:,} rows, {len(census.weights):,} different combinations; {how}")
             with diary.searching(spec, engine.each) as watch:
-                decision = decide(census, spec, watch)
+                decision = decide(census, spec, watch, starts)
         diary("rewrite", "rewriting the rows")
         made = carry_out(engine, rows, columns, spec, census, decision)
         if decision.plan.recodes_values:

@@ -6,7 +6,7 @@ Heavy libraries are imported inside the functions, so that importing `ringfence`
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -21,6 +21,7 @@ from ringfence.release.diary import Diary
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
+    from ringfence.plans.recode import GlobalPlan
     from ringfence.search.decision import Decision
 
 SEARCHES = min(2, os.cpu_count() or 1)
@@ -35,8 +36,9 @@ audit links every row with all that it may be."""
 LAST_SHARE = 0.15
 """The share of the time that is left to write down what was found, and for what takes longer than it should."""
 
-Search: TypeAlias = "Callable[[Spec], Decision | None]"
-"""Decides, of nothing but a census, as a specification says; None where that depends on rows as they are made."""
+Search: TypeAlias = "Callable[[Spec, Sequence[GlobalPlan]], Decision | None]"
+"""Decides, of nothing but a census, as a specification says, from plans to begin with; None where that depends on rows
+as they are made."""
 
 
 class Workbench(Protocol):
@@ -67,6 +69,8 @@ def try_all(candidates: Sequence[Candidate], bench: Workbench, *, budget: float,
     where the rows are: whatever is found first. Each gets its share when its search begins: what others left is for all
     that follow, and what these take beside their search is kept for them. One that there is no time left for says so.
     The first is always tried. Compiling is no part of the time. They are returned in the order of `candidates`.
+    What contains another one is searched for after it, from what was found for that: no scheme does worse than one that
+    it contains.
     A listener that returns True when it hears of a candidate ends the time.
     """
     from ringfence.compiling import timed
@@ -81,8 +85,9 @@ def try_all(candidates: Sequence[Candidate], bench: Workbench, *, budget: float,
             trials.get_ready()  # while the first is searched for
         while coming or under_way:
             # Before one was carried out, it is not known how many there is time for: one more is begun with.
-            while coming and len(under_way) < (AHEAD if trials.took else 2):
-                under_way.append(trials.begin(coming.popleft()))
+            while len(under_way) < (AHEAD if trials.took else 2) and (following := trials.next_of(coming)) is not None:
+                coming.remove(following)
+                under_way.append(trials.begin(following))
             found = trials.conclude(_first_found(under_way))
             tried.append(found)
             words = found.reason or _in_short(found)
@@ -128,6 +133,8 @@ class _Trials:
     """By how much the last search of a method has gone on beyond its share."""
     getting_ready: float = 0.0
     """How long it took to make what releases are measured by."""
+    known: "list[tuple[Candidate, Decision]]" = field(default_factory=list)
+    """What was found for candidates that others are searched for from."""
     begun: bool = False
     """Whether any search was begun."""
     turn: Lock = field(default_factory=Lock)
@@ -156,6 +163,12 @@ class _Trials:
             return _Begun(candidate, _why(error), late=isinstance(error, _TimeUp))
         self.begun = True
         return _Begun(candidate, None, searching=self.ahead.submit(self._searched, candidate, search, is_first))
+
+    def next_of(self, coming: Iterable[Candidate]) -> Candidate | None:
+        """Return the first candidate that contains none which is still searched for, or is yet to be; None if there is
+        none, or nothing is left."""
+        open_ones = [*self.waiting.values(), *(self.found[name] for name in [*self.searching])]
+        return next((each for each in coming if not any(each.contains(other) for other in open_ones)), None)
 
     def _left(self) -> float:
         return (1 - LAST_SHARE) * self.budget - (self._now() - self.started)
@@ -197,6 +210,8 @@ class _Trials:
         taken += sum(max(0.0, until - now) for until in [*self.searching.values()])
         share = (SEARCHES * left - taken) * candidate.worth / sum(each.worth for each in following)
         last = left - self._beyond(candidate) - self._beside(candidate)
+        if candidate.goes_on:  # others are only begun with after it
+            share = min(share, left * candidate.worth / sum(each.worth for each in following if each.goes_on))
         if candidate.spec.method.name not in self.over:  # it may take as long for what no limit holds for
             last /= 2
         return max(min(share, last), LEAST_SECONDS)
@@ -214,12 +229,23 @@ class _Trials:
             self.found[name], self.searching[name] = candidate, begun + share
         hurried = candidate.within(share, self.bench.rows)
         try:
-            decision = search(hurried)
+            decision = search(hurried, self._starts(candidate))
         finally:
             del self.searching[name]
+        if candidate.goes_on and decision is not None:
+            self.known.append((candidate, decision))
         seconds = self._now() - begun
         self.over[method] = max(0.0, seconds - share)
         return _SearchDone(hurried, decision, seconds)
+
+    def _starts(self, candidate: Candidate) -> "list[GlobalPlan]":
+        """Return the best plan that was found for a candidate that this one contains."""
+        found = [
+            (decision.search.cost, decision.recoding)
+            for each, decision in self.known
+            if decision.search is not None and candidate.contains(each)
+        ]
+        return [plan for _, plan in sorted(found, key=lambda each: each[0])[:1]]
 
     def conclude(self, begun: "_Begun") -> Tried:
         """Return what came of a candidate: carry out what was found for it, audit and measure it."""

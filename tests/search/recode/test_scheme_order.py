@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.data import adult_attributes, count, data_folder, write_adult
-from ringfence.declared import Scheme
+from ringfence.declared import CONTAINED, Scheme
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
@@ -27,7 +27,7 @@ from ringfence.search.recode.kicks import _kicked_branch
 from ringfence.search.recode.lines import labels_of
 from ringfence.search.recode.partitions import CUT, RUNS, SETS, Branch, Rule
 from ringfence.search.recode.question import question
-from ringfence.search.recode.rungs import CONTAINED, RUNGS, ByLevels, contained_spaces
+from ringfence.search.recode.rungs import RUNGS, ByLevels, contained_spaces
 from ringfence.search.recode.spaces import Space
 from ringfence.search.recode.starts import fitted
 from ringfence.search.recode.walker import state_of
@@ -87,6 +87,7 @@ QUESTIONS = {
     "suppression": st.sampled_from([0.0, 0.3, 1.0]),
     "patience": st.sampled_from([3, 40, 10**9]),
 }
+HASTY = {**QUESTIONS, "patience": st.sampled_from([1, 3, 40])}
 
 
 def asked(case: Any, loss: str, promise: dict[str, Any], k: int, suppression: float) -> tuple[Spec, Any]:
@@ -111,6 +112,26 @@ def test_no_scheme_is_worse_than_one_that_it_contains(
     for scheme, cost in costs.items():
         for other in ("level", *(CONTAINED[scheme] if patience == 10**9 else ())):
             assert no_worse(cost, costs[other]), (scheme, other, costs)
+
+
+@given(**HASTY)
+def test_what_begins_with_a_plan_ends_no_worse_whenever_the_time_is_up(
+    case: Any, loss: str, promise: dict[str, Any], k: int, suppression: float, patience: int
+) -> None:
+    """A plan that any contained scheme has found, with all the time that it needs, is a start."""
+    spec, census = asked(case, loss, promise, k, suppression)
+    method = spec.method.model_dump(exclude_unset=True)
+    found: dict[Scheme, Any] = {}
+    for scheme in CONTAINED:
+        by_scheme = with_parts(spec, method={**method, "scheme": scheme})
+        try:
+            found[scheme] = decide(census, by_scheme, Watch())
+        except (Unsatisfiable, SpecError):
+            continue
+        for simpler in found.keys() & {*CONTAINED[scheme], scheme}:
+            again = decide(census, by_scheme, Hasty(patience), [found[simpler].plan]).search
+            assert again is not None
+            assert no_worse(again.cost, found[simpler].search.cost), (scheme, simpler)
 
 
 class OneByOne:

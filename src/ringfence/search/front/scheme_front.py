@@ -8,12 +8,12 @@ what no recoding can go below for a k, none can for a larger one.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ringfence.census.census import Census
 from ringfence.declared import METRICS
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.events import Listener
+from ringfence.plans.recode import GlobalPlan
 from ringfence.search.decision import Decision
 from ringfence.search.front.frontier import Front, exact_front
 from ringfence.search.progress import SearchResult, Watch
@@ -95,18 +95,19 @@ def scheme_front(census: Census, spec: Spec, watch: Watch) -> SchemeFront:
     levels = _over_levels(census, spec, watch)
     points: list[SchemePoint] = []
     impossible: list[int] = []
-    state: tuple[Any, ...] = ()
+    known: list[GlobalPlan] = []
     for place, k in enumerate(reversed(chosen)):
         left = None if watch.time_limit is None else max(0.0, watch.time_limit - watch.seconds) / (len(chosen) - place)
         asked = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"k": k})})
         own = Watch(left, None if watch.listener is None else _telling(watch.listener, k))
         try:
             with own.compiling_apart():
-                decision, state = best_recodings(census, asked, own, state)
+                decision = best_recodings(census, asked, own, known)
         except Unsatisfiable:
             impossible.append(k)
             continue
         assert decision.search is not None, "recodings of schemes are searched"
+        known = [decision.recoding]
         points.append(SchemePoint(k, decision, decision.search))
     if not points:
         raise Unsatisfiable(f"no recoding of these schemes is possible for any k of {chosen}")

@@ -30,9 +30,9 @@ from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.question import Question
-from ringfence.search.recode.rungs import SPREADING, ByLevels, climbed, fitted_to
+from ringfence.search.recode.rungs import SPREADING, ByLevels, climbed
 from ringfence.search.recode.spaces import Space
-from ringfence.search.recode.starts import Found
+from ringfence.search.recode.starts import Found, fitted_to
 from ringfence.search.recode.walks import Walks
 
 TRIED = 10
@@ -65,18 +65,21 @@ class Prover(Protocol):
         """Go on, for about so many nodes; return whether nothing was left open."""
 
 
-def search(asked: Question, watch: Watch, start: Sequence[Any] = ()) -> tuple[Node, SearchResult]:
-    """Search until the best is proven, the time is up, or the user has had enough; `start` is a node to begin with."""
+def search(asked: Question, watch: Watch, given: Sequence[Sequence[Any]] = ()) -> tuple[Node, SearchResult]:
+    """Search until the best is proven, the time is up, or the user has had enough.
+
+    `given` are nodes that are known already, as states: what is found is no worse than those that are feasible.
+    """
     answers = answers_for(asked, watch)
     with ByLevels(asked.census, asked.spec, watch) as levels:
-        starts = [list(start)] if start else []
+        starts: list[list[Any]] = []
         if isinstance(answers, Walks):
             found, rungs = climbed(asked.spaces, lambda spaces: Walks(asked.over(spaces), watch), levels, watch)
             starts += found
             answers.spreads = len(found) < SPREADING
             answers.beside(rungs)
             starts += _handed(asked, levels.best(waits=watch.time_limit is None))
-        answers.begin(starts, partial(_later, asked, answers, levels))
+        answers.begin([*starts, *map(list, given)], partial(_later, asked, answers, levels))
         proven = answers.proven or _proven(asked, answers, watch)
         by_levels = levels.best(waits=True)
         if by_levels is not None and (answers.best is None or by_levels.cost < answers.best.cost):

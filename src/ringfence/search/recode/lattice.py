@@ -54,21 +54,31 @@ def level_spaces(census: Census) -> list[list[Recoding]]:
 
 
 def search_levels(
-    census: Census, roller: Roller, promise: Promise, metric: Metric, *, limit: int, watch: Watch
+    census: Census,
+    roller: Roller,
+    promise: Promise,
+    metric: Metric,
+    *,
+    limit: int,
+    watch: Watch,
+    starts: Sequence[Sequence[int]] = (),
 ) -> tuple[tuple[int, ...], SearchResult]:
     """Return the levels of the cheapest full-domain recoding that keeps `promise`, and the proof's figures.
 
     `limit` is the number of rows that may be suppressed. On a time limit the best node so far is returned with the
     lowest bound of the boxes left open; if there is none yet, the coarsest. Boxes that cannot cost less than what the
-    watch says is known elsewhere are left open, too.
+    watch says is known elsewhere are left open, too. `starts` are levels that may be good ones.
 
     LeFevre, DeWitt, Ramakrishnan: Incognito: Efficient Full-Domain K-Anonymity. SIGMOD 2005, section 3 (roll-up). The
     boxes and their bounds are ours.
     """
     search = _LevelSearch(census, roller, promise, metric, limit, watch)
+    for levels in starts:
+        search.judge_at(levels)
+    search.decided = 0  # they are met again
     search.explore(0, roller.finest, floor=-inf)
     if search.best is None and watch.expired():
-        search.judge_coarsest()
+        search.judge_at(census.heights)
     best = search.best
     if best is None:
         if watch.expired() or search.open_bound < inf:
@@ -176,11 +186,12 @@ class _LevelSearch:
             self.levels[other] = 0
         return self._hopeless(floor + gain, hopeless)
 
-    def judge_coarsest(self) -> None:
-        """Evaluate the coarsest node: what is left to be had when there was no time to find a better one."""
-        self.levels = list(self.heights)
-        fields = self.roller.fields(list(enumerate(self.heights)))
+    def judge_at(self, levels: Sequence[int]) -> None:
+        """Evaluate a node by itself: one that is known, or the coarsest where no better one was found in time."""
+        self.levels = list(levels)
+        fields = self.roller.fields(list(enumerate(levels)))
         self._judge(self.roller.roll(self.roller.finest, fields, self.roller.room()))
+        self.levels = [0] * len(self.levels)
 
     def _judge(self, classes: Classes) -> None:
         """Evaluate the node under way exactly."""

@@ -19,30 +19,19 @@ from typing import Any
 
 from ringfence.arrays import Longs
 from ringfence.census.census import Census
-from ringfence.declared import Scheme
+from ringfence.declared import CONTAINED, Scheme
 from ringfence.errors import SpecError
 from ringfence.search.progress import Watch
 from ringfence.search.recode.answers import Node
 from ringfence.search.recode.partitions import CUT, NEVER, Branch, Rule
 from ringfence.search.recode.spaces import FREE, Levels, Space
-from ringfence.search.recode.starts import Found, best_levels, fitted, leaf_labels
+from ringfence.search.recode.starts import Found, best_levels, fitted_to, leaf_labels
 from ringfence.search.recode.walks import Simpler, Walks
 from ringfence.spec import Spec
 
 LAST: Scheme = "guided-set"
 RUNGS: tuple[Scheme, ...] = ("cut", "guided-ordered", "ordered", LAST)
 """Each comes after all that it contains."""
-
-CONTAINED: dict[Scheme, tuple[Scheme, ...]] = {
-    "level": (),
-    "cut": (),
-    "guided-ordered": ("cut",),
-    "ordered": ("cut", "guided-ordered"),
-    "guided-set": ("cut", "guided-ordered"),
-    "set": RUNGS,
-}
-"""The schemes beside levels that a scheme contains, where its order suits."""
-
 
 SPREADING = 2
 """So many rungs spread from the coarsest recoding: mostly the lowest one of trees and the lowest one of runs."""
@@ -140,14 +129,9 @@ def _as_states(spaces: Sequence[Space], simpler: Sequence[Space], node: Node) ->
     return fitted_to(spaces, labels_of_node(simpler, node))
 
 
-def fitted_to(spaces: Sequence[Space], labels: Sequence[Longs]) -> list[Any]:
-    """Return the finest states of spaces in which leaves with the same label are merged."""
-    return [fitted(space, part) for space, part in zip(spaces, labels, strict=True)]
-
-
 def contains(space: Space, other: Space) -> bool:
     """Whether a space has all partitions of another one over the same attribute, by their schemes."""
-    return other.scheme in ("level", space.scheme, *CONTAINED[space.scheme])
+    return other.scheme in (space.scheme, *CONTAINED[space.scheme])
 
 
 def contained_spaces(spaces: Sequence[Space]) -> Iterator[list[Space]]:

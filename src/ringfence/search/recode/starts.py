@@ -2,9 +2,11 @@
 
 Every partition of a scheme is one of each freer scheme, where it costs no more: there, a label covers the same values
 or fewer. So the best recoding by levels, which is proven fast, is a start for all, and what is found with cuts or runs
-is a start for those that can do more (`rungs`). A search that begins there ends no worse.
+is a start for those that can do more (`rungs`). A search that begins there ends no worse. So does one that begins at a
+plan which was found before, by a search of its own.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Any
@@ -17,6 +19,7 @@ from ringfence.census.classes import Roller
 from ringfence.errors import Unsatisfiable
 from ringfence.judging.metrics import hdm_tallies, metric
 from ringfence.judging.models import promise
+from ringfence.plans.recode import GlobalPlan
 from ringfence.search.progress import Watch
 from ringfence.search.recode.lattice import level_spaces, search_levels
 from ringfence.search.recode.partitions import CUT, NEVER, RUNS, Blocks, Rule, renumbered
@@ -60,6 +63,29 @@ def leaf_labels(quasi: Quasi, blocks: "np.typing.NDArray[np.int32]") -> Longs:
     labels = np.zeros(len(blocks), np.int64)
     labels[occurring] = smallest[blocks[occurring]]
     return labels
+
+
+def labels_of_plan(census: Census, plan: GlobalPlan) -> list[Longs]:
+    """Return a label for each leaf of each attribute, the same for those that a plan publishes under one label.
+
+    A value that the plan does not know is left as it is.
+    """
+    labels = []
+    for quasi in census.quasi:
+        column = plan.columns[quasi.name]
+        known = dict(zip(column.leaves, column.labels, strict=True))
+        blocks: dict[tuple[bool, str | None], int] = {}
+        of = [
+            blocks.setdefault((leaf in known, known.get(leaf, leaf)), number)
+            for number, leaf in enumerate(quasi.hierarchy.labels[: quasi.hierarchy.leaves])
+        ]
+        labels.append(leaf_labels(quasi, np.array(of, np.int32)))
+    return labels
+
+
+def fitted_to(spaces: Sequence[Space], labels: Sequence[Longs]) -> list[Any]:
+    """Return the finest states of spaces in which leaves with the same label are merged."""
+    return [fitted(space, part) for space, part in zip(spaces, labels, strict=True)]
 
 
 def fitted(space: Space, labels: Longs) -> Any:
