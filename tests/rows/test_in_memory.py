@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ibis.backends.duckdb import Backend
 
 import ringfence as rf
+from ringfence.errors import DataError
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
 from ringfence.rows.lookups import FIRST, NUMBER, STOP, Draw, LookUp, NumberRows, packs
@@ -94,6 +95,32 @@ def test_coded_texts_are_counted_as_the_texts_that_they_are(table: pa.Table, nam
             kinds = [field.type for field in engine.fetch(rows).schema]
             found.append((bag(engine.count(rows, names)), bag(filtered), engine.variety(rows, names), kinds))
     assert found[0] == found[1]
+
+
+@given(tables(), st.sampled_from([*KINDS]))
+def test_gaps_are_counted_and_the_first_is_found_as_by_statements(table: pa.Table, name: str) -> None:
+    found = []
+    for way in (Data(), BY_STATEMENTS):
+        with DuckDB(way) as engine:
+            held = engine.hold(table)
+            found.append((engine.missing(held, name), engine.missing(engine.loaded(held), name)))
+    gaps = [place for place, cell in enumerate(table[name].to_pylist(), 1) if cell is None]
+    assert found == [((len(gaps), gaps[0] if gaps else None),) * 2] * 2
+
+
+def test_columns_whose_types_were_held_before_are_known_by_them_and_what_no_engine_holds_is_refused() -> None:
+    table = pa.table({name: pa.array([], kind) for name, (kind, _) in KINDS.items()})
+    with DuckDB(Data()) as engine:
+        before = engine.hold(table).schema()
+    with DuckDB(Data()) as engine:
+        renamed = engine.hold(table.rename_columns([name.upper() for name in KINDS]))
+        assert "_duckdb" not in engine.__dict__  # it was not asked
+        assert renamed.schema().types == before.types
+        assert engine.fetch(renamed.limit(1)).schema.types == table.schema.types
+    with DuckDB(Data()) as engine, pytest.raises(DataError, match="cannot hold a table with columns"):
+        engine.hold(pa.table({"word": ["a"], "wide": pa.array([1], pa.decimal256(60, 2))}))
+    with DuckDB(Data()) as engine:
+        assert engine.hold(pa.table({"word": ["a"], "Word": ["b"]})).columns == ("word", "Word_1")  # as the engine says
 
 
 def test_what_is_made_aside_is_gone_and_its_names_are_given_again() -> None:

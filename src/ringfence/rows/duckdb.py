@@ -424,15 +424,15 @@ class DuckDB(InMemory):
         return self._ibis.table(name)
 
     def _register(self, table: pa.Table) -> ibis.Table:
-        name = self._name()
-        columns = tuple((field.name, field.type) for field in table.schema)
-        if columns not in _SCHEMAS or "_duckdb" in self.__dict__:
+        name, schema = self._name(), _schema(table)
+        if schema is None or "_duckdb" in self.__dict__:
             with saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
                 self._duckdb.register(name, table)
-                if columns not in _SCHEMAS:
-                    _SCHEMAS[columns] = self._ibis.table(name).schema()
+                if schema is None:
+                    schema = self._ibis.table(name).schema()
+                    _TYPES.update(zip(table.schema.types, schema.types, strict=True))
         self._held[name] = table
-        return self._table(name, _SCHEMAS[columns])
+        return self._table(name, schema)
 
     def _table(self, name: str, schema: ibis.Schema) -> ibis.Table:
         """Return a table of which the columns are known: to ask the engine for them takes longer than to count it."""
@@ -443,8 +443,16 @@ def _number(name: str) -> int:
     return int(name.removeprefix(NAME))
 
 
-_SCHEMAS: dict[tuple[tuple[str, pa.DataType], ...], ibis.Schema] = {}
-"""What Ibis calls the columns of tables of Arrow."""
+_TYPES: dict[pa.DataType, dt.DataType] = {}
+"""What Ibis calls the types of Arrow that the engine has held before."""
+
+
+def _schema(table: pa.Table) -> ibis.Schema | None:
+    """Return what Ibis calls the columns of a table; None where the engine is to be asked, or has to refuse them."""
+    names, types = table.column_names, table.schema.types
+    if len({name.casefold() for name in names}) < len(names) or not all(kind in _TYPES for kind in types):
+        return None
+    return ibis.schema({name: _TYPES[kind] for name, kind in zip(names, types, strict=True)})
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -10,6 +10,7 @@ import ibis
 import ibis.expr.operations as ops
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ringfence.rows.duckdb_memory import gibibytes
 from ringfence.rows.duckdb_repeats import Repeats
@@ -62,6 +63,15 @@ class InMemory(Engine):
         """Return the different rows of those that repeat."""
         view = self._repeats.view(rows)
         return None if view is None else view.counted
+
+    def missing(self, rows: ibis.Table, name: str) -> tuple[int, int | None]:
+        """Return how many rows have no value in a column, and which comes first: of a table in memory there."""
+        held = self.in_memory(rows, [name])
+        if held is None:
+            return super().missing(rows, name)
+        none = held[name].is_null()
+        first = pc.index(none, pa.scalar(True)).as_py()
+        return pc.sum(none, min_count=0).as_py(), None if first < 0 else first + 1
 
     def first(self, rows: ibis.Table, those: ibis.Value) -> int | None:
         """Return which is the first of `those` rows, as they came."""

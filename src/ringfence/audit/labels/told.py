@@ -30,7 +30,7 @@ def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence
     spec = spec.with_dates([name for table in (rows, *known) for name in date_columns(table)])
     spec = spec.with_dates([name for table in (rows, *known) for name in clock_columns(table)], CLOCK)
     labels = {
-        name: engine.fetch(rows.select(name).distinct())[name].to_pylist()
+        name: engine.count(rows, [name])[name].to_pylist()
         for name in spec.of_role("quasi")
         if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].dates
     }
