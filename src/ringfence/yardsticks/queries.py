@@ -30,6 +30,8 @@ SANITY = 0.001
 SEED = 2028
 MOST_CELLS = 1 << 18
 """Tables of no more cells are made for the questions about some attributes."""
+FEW_ROWS = 1 << 16
+"""So many different rows are gone through for a question sooner than some of them are looked up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +131,11 @@ class TrueCounts:
         if names not in self._tables:
             self._tables[names] = self._table(names)
         table = self._tables[names]
-        if table is None:
+        if table is None and len(self._truth.rows) > FEW_ROWS:
             return self._counter.count(wanted)
+        if table is None:
+            hits = [wanted[name][self._truth.codes[name]] for name in names]
+            return float(self._truth.rows[np.logical_and.reduce(hits)].sum())
         return float(table[np.ix_(*(wanted[name] for name in names))].sum())
 
     def _table(self, names: tuple[str, ...]) -> Floats | None:
