@@ -23,10 +23,10 @@ from typing import Any
 from benchmarks.data import count
 from benchmarks.stress import TABLES
 from ringfence.census.census import Census
+from ringfence.declared import CONTAINED
 from ringfence.errors import Unsatisfiable
 from ringfence.methods import decide
 from ringfence.search.progress import Watch
-from ringfence.search.recode.rungs import CONTAINED
 from ringfence.spec import Spec
 
 LIMIT = 2.0
@@ -117,7 +117,7 @@ def _behind(lost: dict[str, float]) -> dict[str, float]:
     """Return by which share of their loss schemes are behind the best one that they contain, those that are."""
     found = {}
     for scheme, cost in lost.items():
-        least = min((lost[other] for other in ("level", *CONTAINED[scheme]) if other in lost), default=cost)  # type: ignore[index]
+        least = min((lost[other] for other in CONTAINED[scheme] if other in lost), default=cost)  # type: ignore[index]
         if cost > least * (1 + 1e-6) + 1e-9:
             found[scheme] = round(cost / least - 1, 6) if least > 0 else 1.0
     return found

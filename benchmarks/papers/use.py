@@ -28,6 +28,8 @@ from ringfence.census.census import Census
 from ringfence.plans.published import Published
 from ringfence.rows.duckdb import DuckDB
 from ringfence.yardsticks.measure import Ruler, Yardsticks, read_rows, ruler
+from ringfence.yardsticks.reading import ReadRows
+from ringfence.yardsticks.weighing import by_counts
 
 SETS, LABELS, LOOSE = "sets", "labels", "loose labels"
 METHODS: dict[tuple[str, str], dict[str, Any]] = {
@@ -110,7 +112,13 @@ def _published(subject: Subject, release: rf.Release, spec: rf.Spec) -> Publishe
 def _judged(subject: Subject, release: rf.Release, spec: rf.Spec) -> tuple[Ruler, Yardsticks]:
     with DuckDB(spec.data) as engine:
         by = ruler(engine, engine.open(subject.rows, spec.data), spec)
-        return by, by.measure(read_rows(engine, engine.open(release.table, spec.data, as_it_stands=True), by, spec))
+    return by, by.measure(_read(release, spec, by))
+
+
+def _read(release: rf.Release, spec: rf.Spec, by: Ruler) -> ReadRows:
+    """Return the rows of a release, their labels read evenly."""
+    with DuckDB(spec.data) as engine:
+        return read_rows(engine, engine.open(release.table, spec.data, as_it_stands=True), by, spec)
 
 
 def purposes(folder: Path) -> Iterator[dict[str, Any]]:
@@ -121,15 +129,20 @@ def purposes(folder: Path) -> Iterator[dict[str, Any]]:
             told["predict"] = {"predict": ["class"]}
         with SUBJECTS[name](folder) as subject:
             for k, (said, purpose) in product(subject.ks, told.items()):
-                spec = _spec(subject, k, FOR_USE, purpose=purpose)
+                spec = _spec(subject, k, FOR_USE, purpose=purpose, output={"counts": True})
                 release = rf.anonymize(subject.rows, spec)
                 published = _published(subject, release, spec)
-                _, found = _judged(subject, release, _spec(subject, k, FOR_USE, purpose={"counts": wanted}))
+                told_wanted = _spec(subject, k, FOR_USE, purpose={"counts": wanted})
+                by, found = _judged(subject, release, told_wanted)
+                counted = by.measure(by_counts(_read(release, told_wanted, by), by.truth, release.counts, spec))
                 yield {
                     "table": name,
                     "k": k,
                     "purpose": said,
                     "wanted tables": _digits(found.counts),
+                    "by counts": _digits(counted.counts),
+                    "queries": _digits(found.queries),
+                    "queries by counts": _digits(counted.queries),
                     "questions": _digits(float(run_workload(published).errors.mean())),
                     "AUC": _auc(published, release.table, folder)["AUC"] if name == "adult" else "",
                 }

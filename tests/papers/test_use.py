@@ -36,7 +36,7 @@ def test_the_prose_says_what_the_tables_say() -> None:
     said = {(row["table"], row["k"], row["purpose"]): row for row in table("use", "purpose")}
     less = [1 - row["wanted tables"] / said[name, k, "not said"]["wanted tables"]
             for (name, k, purpose), row in said.items() if purpose == "counts"]  # fmt: skip
-    models = said["adult", 50, "predict"]
+    models, by_counts = said["adult", 50, "predict"], ("by counts", "queries by counts")
     claims = [
         ("are off by 13 to 45 % less where they are said", [round(100 * f(less)) for f in (min, max)] == [13, 45]),
         (
@@ -47,8 +47,8 @@ def test_the_prose_says_what_the_tables_say() -> None:
                     for (name, k, purpose), row in said.items() if purpose == "counts"),
         ),
         (
-            "are as good as with `local` by `glm` (AUC .8779 at k = 50, beside .8787)",
-            models["AUC"] == 0.8779 and adult[50]["local"]["AUC"] == 0.8787
+            "are as good as with `local` by `glm` (AUC .8777 at k = 50, beside .8787)",
+            models["AUC"] == 0.8777 and adult[50]["local"]["AUC"] == 0.8787
             and all(abs(said["adult", k, "predict"]["AUC"] - adult[k]["local"]["AUC"]) < 0.003 for k in adult),
         ),
         (
@@ -59,6 +59,16 @@ def test_the_prose_says_what_the_tables_say() -> None:
             "an AUC within .003 of that of `local`, and questions off by no more than .055",
             not any(row["AUC"] >= adult[50]["local"]["AUC"] - 0.003 and row["questions"] <= 0.055
                     for (name, k, _), row in said.items() if (name, k) == ("adult", 50)),
+        ),
+        (
+            "in tables (.0427, .0608) and in queries (.0957, .1303)",
+            [said["adult", 50, told][what] for what in by_counts for told in ("predict", "not said")]
+            == [0.0427, 0.0608, 0.0957, 0.1303],
+        ),
+        (
+            "at k = 5 and 10 they are about as good",
+            all(abs(said["adult", k, "predict"][what] / said["adult", k, "not said"][what] - 1) < 0.06
+                for k in (5, 10) for what in by_counts),
         ),
         (
             "On every table but one, `local` with `metric = \"use\"` is the most useful of all methods that publish"

@@ -10,7 +10,7 @@ import pytest
 
 import ringfence as rf
 from ringfence.api import trying
-from ringfence.declared import CONTAINED
+from ringfence.declared import CONTAINED, Scheme
 from ringfence.methods.candidates import Candidate, candidates
 from ringfence.plans.recode import GlobalPlan
 from ringfence.release import trials
@@ -123,9 +123,10 @@ def test_what_contains_others_is_searched_for_after_them_from_the_best_of_them()
         assert found.next_of([by_scheme["set"], by_scheme["ordered"], *others]) is others[0]  # it is still searched for
         assert found.next_of([by_scheme["set"]]) is None
         del found.searching[by_scheme[name].name]
-    plans = {name: GlobalPlan({}, (), 0, False, (), name) for name in ("level", "cut", "guided-set")}
-    for (name, plan), cost in zip(plans.items(), (3.0, 2.0, 1.0), strict=True):
-        found.known.append((by_scheme[name], Decision(plan, SearchResult(cost, False, 0.0, 1, 1, 1.0), {})))
+    schemes: dict[Scheme, float] = {"level": 3.0, "cut": 2.0, "guided-set": 1.0}
+    plans = {name: GlobalPlan({}, (), 0, False, (), name) for name in schemes}
+    for scheme, cost in schemes.items():
+        found.known.append((by_scheme[scheme], Decision(plans[scheme], SearchResult(cost, False, 0.0, 1, 1, 1.0), {})))
     assert found._starts(by_scheme["level"]) == found._starts(others[0]) == []
     assert found._starts(by_scheme["ordered"]) == [plans["cut"]]  # it does not contain sets
     assert found._starts(by_scheme["set"]) == [plans["guided-set"]]
@@ -135,7 +136,11 @@ def test_no_scheme_of_a_comparison_is_worse_than_one_that_it_contains() -> None:
     """However little time there is: of each, a twentieth of a second."""
     asked = people_spec().model_copy(update={"method": people_spec().method.model_copy(update={"time_limit": 0.05})})
     found = rf.compare(people(3_000), asked, methods=["optimal"], budget=60)
-    costs = {each.candidate.spec.method.scheme: each.made.decision.search.cost for each in found.tried if each.made}
+    costs = {
+        each.candidate.spec.method.scheme: each.made.decision.search.cost
+        for each in found.tried
+        if each.made is not None and each.made.decision.search is not None
+    }
     assert {*costs} == {*CONTAINED}
     for scheme, cost in costs.items():
         assert all(cost <= costs[simpler] for simpler in CONTAINED[scheme]), (scheme, costs)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ringfence.audit.trace.rows import Origin
+    from ringfence.plans.base import Plan
     from ringfence.plans.recode import GlobalPlan
     from ringfence.rows.engine import Engine
 
@@ -39,7 +40,7 @@ def anonymize(
     source: Any,
     spec: Spec,
     *,
-    start: "GlobalPlan | str | Path | None" = None,
+    start: "Plan | str | Path | None" = None,
     attacks: str | Sequence[str] = (),
     listener: Listener | None = None,
     force: bool = False,

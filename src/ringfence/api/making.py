@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ringfence.audit.trace.rows import Origin
     from ringfence.audit.verdict import Verdict
+    from ringfence.plans.base import Plan
     from ringfence.plans.recode import GlobalPlan
     from ringfence.release.job import Job
     from ringfence.rows.engine import Engine
@@ -40,13 +41,16 @@ def _needs_original(spec: Spec, attacks: Sequence[str]) -> bool:
     return spec.needs_original or bool(attacks and spec.of_role("quasi"))
 
 
-def begun_with(start: "GlobalPlan | str | Path | None", spec: Spec) -> "list[GlobalPlan]":
+def begun_with(start: "Plan | str | Path | None", spec: Spec) -> "list[GlobalPlan]":
     """Return the plan that a search is to begin with, if there is one: a plan, or the path of a saved one."""
     from ringfence.plans.recode import GlobalPlan
 
     if start is None:
         return []
     plan = GlobalPlan.load(start) if isinstance(start, str | Path) else start
+    if plan.kind != GlobalPlan.kind:
+        raise SpecError(f"a plan to begin with is one that recodes values ({GlobalPlan.kind!r}), not {plan.kind!r}")
+    assert isinstance(plan, GlobalPlan), "so its kind says"
     check_start(spec, plan.columns)
     return [plan]
 

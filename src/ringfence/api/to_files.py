@@ -16,7 +16,7 @@ from ringfence.release.release import Release
 from ringfence.spec import Spec
 
 if TYPE_CHECKING:
-    from ringfence.plans.recode import GlobalPlan
+    from ringfence.plans.base import Plan
     from ringfence.rows.engine import Engine
     from ringfence.rows.targets import Target
 
@@ -27,7 +27,7 @@ def run(
     *,
     report: bool = True,
     plots: bool = False,
-    start: "GlobalPlan | str | Path | None" = None,
+    start: "Plan | str | Path | None" = None,
     attacks: str | Sequence[str] = (),
     listener: Listener | None = None,
     force: bool = False,
