@@ -122,7 +122,8 @@ def test_what_begins_with_a_plan_ends_no_worse_whenever_the_time_is_up(
     spec, census = asked(case, loss, promise, k, suppression)
     method = spec.method.model_dump(exclude_unset=True)
     found: dict[Scheme, Any] = {}
-    for scheme in CONTAINED:
+    schemes: tuple[Scheme, ...] = ("level", "cut", "guided-set", "set")
+    for scheme in schemes:
         by_scheme = with_parts(spec, method={**method, "scheme": scheme})
         try:
             found[scheme] = decide(census, by_scheme, Watch())
@@ -410,7 +411,7 @@ def test_the_order_of_schemes_on_adult(tmp_path: Any) -> None:
         spec = Spec(attributes=roles, privacy={"k": 5}, method={"metric": loss, "suppression": suppression})
         census = count(path, spec)
         costs = {
-            scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(0.5, clock=process_time)) or 0.0
+            scheme: cost_of(census, spec, [scheme] * len(census.names), Watch(0.3, clock=process_time)) or 0.0
             for scheme in CONTAINED
         }
         for scheme, simpler in CONTAINED.items():
