@@ -230,10 +230,10 @@ class _Trials:
         hurried = candidate.within(share, self.bench.rows)
         try:
             decision = search(hurried, self._starts(candidate))
+            if candidate.goes_on and decision is not None:
+                self.known.append((candidate, decision))  # before those are begun that wait for it
         finally:
             del self.searching[name]
-        if candidate.goes_on and decision is not None:
-            self.known.append((candidate, decision))
         seconds = self._now() - begun
         self.over[method] = max(0.0, seconds - share)
         return _SearchDone(hurried, decision, seconds)
