@@ -167,7 +167,8 @@ class _Trials:
     def next_of(self, coming: Iterable[Candidate]) -> Candidate | None:
         """Return the first candidate that contains none which is still searched for, or is yet to be; None if there is
         none, or nothing is left."""
-        open_ones = [*self.waiting.values(), *(self.found[name] for name in [*self.searching])]
+        with self.turn:  # or else one that is just begun with would be neither waiting nor searched for
+            open_ones = [*self.waiting.values(), *(self.found[name] for name in [*self.searching])]
         return next((each for each in coming if not any(each.contains(other) for other in open_ones)), None)
 
     def _left(self) -> float:
