@@ -1,6 +1,6 @@
 """What a specification may ask of which verb: methods that are there, promises that each of them can make."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from ringfence.declared import BASKETS, GROUPS, METHODS, methods_that
 from ringfence.errors import SpecError, listed
@@ -162,7 +162,7 @@ def _check_counts(spec: Spec) -> None:
         )
 
 
-def check_start(spec: Spec, columns: Iterable[str]) -> None:
+def check_start(spec: Spec, columns: Collection[str]) -> None:
     """Refuse a plan with such columns to begin a search with, where it cannot be begun with one, or not with this."""
     if not spec.method.traits.goes_on:
         allowed = listed(methods_that(goes_on=True))
@@ -173,7 +173,7 @@ def check_start(spec: Spec, columns: Iterable[str]) -> None:
         raise SpecError(
             "a plan to begin with does not go with data.composite = true, whose search begins anew each time"
         )
-    missing = [name for name in spec.of_role("quasi") if name not in {*columns}]
+    missing = [name for name in spec.of_role("quasi") if name not in columns]
     if missing:
         raise SpecError(
             f"the plan to begin with says nothing of the quasi-identifier {missing[0]!r}: it was made for"

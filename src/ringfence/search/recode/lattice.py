@@ -76,7 +76,7 @@ def search_levels(
     for levels in starts:
         search.judge_at(levels)
     search.decided = 0  # they are met again
-    search.explore(0, roller.finest, floor=-inf)
+    search.explore(0, roller.finest, floor=0.0)  # no loss is below 0
     if search.best is None and watch.expired():
         search.judge_at(census.heights)
     best = search.best
