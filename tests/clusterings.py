@@ -176,11 +176,11 @@ class CheapestFirst:
 
     def radius(self, seed: tuple[int, ...], rows: Sequence[Row]) -> Fraction:
         """The smallest loss within which a tuple finds what is asked, each row taken with it alone."""
-        far = {row: self.clusterer.loss([(seed, ()), row]) for row in rows}
+        far = {leaves: self.clusterer.loss([(seed, ()), (leaves, ())]) for leaves in {row[0] for row in rows}}
         return next(
             loss
             for loss in sorted(set(far.values()))
-            if self.clusterer.holds([row for row in rows if far[row] <= loss])
+            if self.clusterer.holds([row for row in rows if far[row[0]] <= loss])
         )
 
     def _cluster(self, rows: Cluster) -> list[Cluster]:

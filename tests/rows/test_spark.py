@@ -248,7 +248,11 @@ def test_a_table_takes_the_place_of_an_earlier_release_and_of_nothing_else(tmp_p
         spec = spec.model_copy(update={"output": Output(to="spark://", table="made.ours")})
         with pytest.raises(EngineError, match=r"'made.ours': it is there, and no release"):
             rf.run(spec, tmp_path / "other", report=False)
-        assert {table.name for table in session.catalog.listTables("made")} == {"released", "ours", "people_here"}
+        assert {table.tableName for table in session.sql("SHOW TABLES IN made").collect()} == {
+            "released",
+            "ours",
+            "people_here",
+        }
     finally:
         session.sql("DROP DATABASE made CASCADE")
         session.catalog.dropTempView("people_here")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, log
 from random import Random
 from typing import Any
@@ -55,13 +56,21 @@ class World:
     def monotone(self) -> bool:
         return all(rule.kind == DISTINCT for rule in self.rules)
 
+    @cached_property
+    def _counted(self) -> dict[tuple[tuple[int, ...], int], Counter[int]]:
+        """What was counted before: the same tuples are asked for by rule after rule."""
+        return {}
+
     def counts(self, tuples: Sequence[int], part: int) -> Counter[int]:
-        found: Counter[int] = Counter()
-        for t in tuples:
-            for (of, value), weight in self.values[t].items():
-                if of == part:
-                    found[value] += weight
-        return found
+        asked = tuple(tuples), part
+        if asked not in self._counted:
+            found: Counter[int] = Counter()
+            for t in tuples:
+                for (of, value), weight in self.values[t].items():
+                    if of == part:
+                        found[value] += weight
+            self._counted[asked] = found
+        return self._counted[asked]
 
     def rows(self, tuples: Sequence[int]) -> int:
         return sum(self.counts(tuples, 0).values())

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import inf, prod
 from random import Random
@@ -400,6 +401,7 @@ SKEWED = 4
 """A seed of a table on which every technique has something to save."""
 
 
+@cache
 def judged(techniques: Techniques, suppression: float, *, up: bool = True) -> int:
     """How many recodings are judged on a skewed table of three numbers."""
     rng = Random(SKEWED)

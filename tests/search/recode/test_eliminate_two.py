@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -181,7 +182,8 @@ def test_values_are_taken_in_with_every_box_and_without(data: st.DataObject) -> 
 
 def live_boxes(lead: Lead) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
     """The boxes that are live, as inner and outer values."""
-    return {(members_of(lead.inner, i), members_of(lead.outer, o)) for i, o in np.argwhere(lead.live).tolist()}
+    inner, outer = ([members_of(each, b) for b in range(len(each.parts))] for each in (lead.inner, lead.outer))
+    return {(inner[i], outer[o]) for i, o in np.argwhere(lead.live).tolist()}
 
 
 @given(data=st.data())
@@ -318,14 +320,20 @@ def boxes_of(eliminator: TwoEliminated, lead: Lead, states: tuple[Any, ...]) -> 
     for attribute, values, taken in zip(
         (eliminator.inner, eliminator.outer), eliminator._values[::-1], (lead.inner.size, lead.outer.size), strict=True
     ):
-        place = {value: number for number, value in enumerate(values)}
         (blocks,) = states[attribute]
-        inside = [
-            tuple(sorted(place[v] for v in range(len(blocks)) if blocks[v] == block and place[v] < taken))
-            for block in {*blocks}
-        ]
-        parts.append([block for block in inside if block])
+        parts.append(taken_in(tuple(map(int, values)), tuple(map(int, blocks)), taken))
     return {*itertools.product(*parts)}
+
+
+@cache
+def taken_in(values: tuple[int, ...], blocks: tuple[int, ...], taken: int) -> list[tuple[int, ...]]:
+    """The blocks of a partition, each as the places of those of its values that are among the first."""
+    place = {value: number for number, value in enumerate(values)}
+    inside = [
+        tuple(sorted(place[v] for v in range(len(blocks)) if blocks[v] == block and place[v] < taken))
+        for block in {*blocks}
+    ]
+    return [block for block in inside if block]
 
 
 @pytest.mark.parametrize("first", [1, 2, 3])
