@@ -29,6 +29,9 @@ import llvmlite.binding as llvm
 import numba
 from numba.core import config, event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import cpu_target
+
+from ringfence.garbage import not_searched_for
 
 COMPILES, PREPARES = "numba:compile", "numba:compiler_lock"
 """What numba calls compiling, and that together with loading what was compiled before: one thread does it at a time."""
@@ -80,6 +83,11 @@ class KernelCache(FunctionCache):
             place = brought / f"{function.__module__}-{digest}"
             self._brought = IndexDataCacheFile(str(place), self._impl.filename_base, digest)
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what a signature was compiled to, if it was."""
+        _set_up()
+        return super().load_overload(sig, target_context)
+
     def _load_overload(self, signature: Any, target: Any) -> Any:
         """Return what a signature was compiled to here, else what was brought along, if anything."""
         found = super()._load_overload(signature, target)
@@ -104,6 +112,14 @@ class KernelCache(FunctionCache):
             with suppress(FileNotFoundError):  # somebody else has thrown it away
                 if time.time() - other.stat().st_mtime > OLD:
                     shutil.rmtree(other, ignore_errors=True)
+
+
+@cache
+def _set_up() -> None:
+    """Have numba make ready all that it makes ready before it loads its first kernel."""
+    with not_searched_for():
+        cpu_target.typing_context.refresh()
+        cpu_target.target_context.refresh()
 
 
 @cache

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ringfence.api.in_memory import make_audited
+from ringfence.api.loading import load
 from ringfence.api.making import check_choice, located, named, with_measures
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.events import Listener
@@ -33,6 +34,8 @@ def frontier(source: Any, spec: Spec, *, listener: Listener | None = None) -> Fr
     with methods that decide on groups of rows, the k of `frontier.k` are searched one by one, as the method would.
     `source` is as for `anonymize`.
     """
+    load()
+
     from ringfence.census.census import take_census
     from ringfence.methods import decide
     from ringfence.rows.dates import open_original
@@ -89,6 +92,8 @@ def compare(
     >>> found.release(found.best.name).audit.ok
     True
     """
+    load()
+
     from ringfence.api.trying import Bench, looked_at
     from ringfence.methods.candidates import candidates
     from ringfence.release.comparing import Comparison

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ringfence.api.loading import load
 from ringfence.api.making import (
     begun_with,
     check_choice,
@@ -74,6 +75,7 @@ def anonymize(
     2
     """
     check_available(spec, force=force)
+    load()
     names = possible(attacks, spec)
     diary, starts = Diary(listener), begun_with(start, spec)
 

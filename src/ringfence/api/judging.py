@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ringfence.api.loading import load
 from ringfence.api.making import located, named, with_measures
 from ringfence.errors import DataError, SpecError
 from ringfence.methods.checks import check_available, check_promise
@@ -84,6 +85,8 @@ def audit(
     `sensitive` is the second, by default the file of that name beside the first. `counts` says how many rows have which
     value; where the specification asks for it (`output.counts`), by default the file of that name beside the release.
     """
+    load()
+
     from ringfence.audit.labels.told import told_measures
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import COUNTS, SENSITIVE, beside, with_manifest

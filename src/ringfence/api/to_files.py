@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ringfence.api.in_memory import apply
+from ringfence.api.loading import load
 from ringfence.api.making import begun_with, check_choice, job_of, located, make, possible, release_of, with_measures
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available
@@ -39,13 +40,15 @@ def run(
     the counts of values). `start` is as for `anonymize`; `attacks` are carried out on the file, and shown in the
     report.
     """
+    check_available(spec, force=force)
+    load()
+
     from ringfence.release.folder import new_version
     from ringfence.release.manifest import COUNTS, SENSITIVE, beside
     from ringfence.release.publish import publish
     from ringfence.rows.dates import open_original
     from ringfence.rows.engines import engine_for
 
-    check_available(spec, force=force)
     names = possible(attacks, spec)
     diary, starts = Diary(listener), begun_with(start, spec)
     source = located(None, spec)

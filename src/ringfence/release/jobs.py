@@ -87,11 +87,13 @@ class Censuses:
 
 
 def _counting(engine: "Engine", rows: "ibis.Table", spec: Spec) -> str:
-    """Say what is counted: with how much memory, and of many rows, or where memory is to be spared, how many
-    combinations are to be expected: searches hold them in memory."""
+    """Say what is counted: by an engine with how much memory, and of many rows, or where memory is to be spared, how
+    many combinations are to be expected: searches hold them in memory."""
     from ringfence.census.census import counted_columns
 
-    told = "counting the rows" + ("" if engine.memory is None else f", with up to {engine.memory} of memory")
+    there = engine.in_memory(rows, counted_columns(spec)) is not None
+    memory = None if there else engine.memory
+    told = "counting the rows" + ("" if memory is None else f", with up to {memory} of memory")
     if spec.data.memory_limit is None and engine.size(rows) <= MANY_ROWS:
         return told
     return f"{told}; there are about {engine.estimate(rows, counted_columns(spec)):,} different combinations"

@@ -6,12 +6,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import ibis
 import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
-from ibis.backends.duckdb import Backend
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
@@ -56,16 +54,15 @@ class DuckDB(InMemory):
     """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
 
     What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
-    temporary folders, which is gone in the end.
+    temporary folders, which is gone in the end. DuckDB itself, and what Ibis has for it, are loaded when they are first
+    asked for anything: for tables in memory they often are not, and to load them takes longer than all that is done.
     """
 
     ordered = True
-    own_errors = (duckdb.Error,)
 
     def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
         self._cleanup = contextlib.ExitStack()
         self._given_scratch, self._limit = scratch, data.memory_limit
-        self._ibis = Backend()
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
         self._made: list[tuple[int, str, str]] = []
@@ -79,6 +76,19 @@ class DuckDB(InMemory):
             except SpecError:
                 self.__exit__()
                 raise
+
+    @property
+    def own_errors(self) -> tuple[type[Exception], ...]:
+        """What DuckDB raises."""
+        import duckdb
+
+        return (duckdb.Error,)
+
+    @cached_property
+    def _ibis(self) -> Any:
+        from ibis.backends.duckdb import Backend
+
+        return Backend()
 
     @cached_property
     def _scratch(self) -> Path:
@@ -114,9 +124,8 @@ class DuckDB(InMemory):
         return usual_memory() if self._limit is None else setting(self._duckdb, "memory_limit")
 
     def __exit__(self, *_: object) -> None:
-        connection = getattr(self._ibis, "con", None)
-        if connection is not None:
-            connection.close()
+        if "_ibis" in self.__dict__ and getattr(self._ibis, "con", None) is not None:
+            self._ibis.con.close()
         self._cleanup.close()
 
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
@@ -376,6 +385,8 @@ class DuckDB(InMemory):
 
     def versions(self) -> dict[str, str]:
         """Return the version of DuckDB."""
+        import duckdb
+
         return {"duckdb": duckdb.__version__}
 
     def blame(self, error: Exception, otherwise: str) -> RingfenceError:
@@ -436,15 +447,23 @@ class DuckDB(InMemory):
 
     def _table(self, name: str, schema: ibis.Schema) -> ibis.Table:
         """Return a table of which the columns are known: to ask the engine for them takes longer than to count it."""
-        return ops.DatabaseTable(name, schema=schema, source=self._ibis, namespace=ops.Namespace()).to_expr()
+        return ops.DatabaseTable(name, schema=schema, source="DuckDB", namespace=ops.Namespace()).to_expr()
 
 
 def _number(name: str) -> int:
     return int(name.removeprefix(NAME))
 
 
-_TYPES: dict[pa.DataType, dt.DataType] = {}
-"""What Ibis calls the types of Arrow that the engine has held before."""
+_WIDTHS = (8, 16, 32, 64)
+_TYPES: dict[pa.DataType, dt.DataType] = {
+    pa.string(): dt.string,
+    pa.dictionary(pa.int32(), pa.string()): dt.string,
+    pa.bool_(): dt.boolean,
+    pa.date32(): dt.date,
+    **{getattr(pa, f"{sign}int{width}")(): getattr(dt, f"{sign}int{width}") for sign in ("", "u") for width in _WIDTHS},
+    **{getattr(pa, f"float{width}")(): getattr(dt, f"float{width}") for width in (32, 64)},
+}
+"""What Ibis calls types of Arrow that the engine holds: the usual ones, and those that it was asked about before."""
 
 
 def _schema(table: pa.Table) -> ibis.Schema | None:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from ringfence.arrays import Longs
 from ringfence.rows.duckdb_words import literal, paths, quoted
 
@@ -77,6 +75,8 @@ class DifferentLines:
         options = f"delim = {literal(NOWHERE)}, quote = '', escape = '', header = true, columns = {{'line': 'VARCHAR'}}"
         lines = f"read_csv({paths(self._text.files)}, {options}, auto_detect = false, hive_partitioning = false)"
         counted = f"SELECT line, count(*) AS rows FROM {lines} GROUP BY line"
+        import duckdb
+
         try:
             self._connection.execute(f"CREATE TEMP TABLE {self._name} AS {counted}")
         except duckdb.Error:  # of lines that nobody can read, the usual way says which it is

@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Any
 
-import duckdb
-
 from ringfence.rows.duckdb_words import literal
 
 SHARE_OF_MEMORY = 1 / 6 / 0.8
@@ -26,6 +24,8 @@ def usual_limit(connection: Any) -> str:
 @cache
 def usual_memory() -> str:
     """Return the same in the words of DuckDB."""
+    import duckdb
+
     with duckdb.connect() as connection:
         connection.execute(f"SET memory_limit = {literal(usual_limit(connection))}")
         return setting(connection, "memory_limit")

@@ -51,8 +51,11 @@ class Engine(ABC):
 
     ordered: ClassVar[bool]
     """Whether rows have an order that means something, so that one can be called the first."""
-    own_errors: ClassVar[tuple[type[Exception], ...]]
-    """What it raises where it fails; `blame` turns that into a sentence."""
+
+    @property
+    @abstractmethod
+    def own_errors(self) -> tuple[type[Exception], ...]:
+        """What it raises where it fails; `blame` turns that into a sentence."""
 
     @abstractmethod
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:

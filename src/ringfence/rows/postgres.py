@@ -60,7 +60,10 @@ class Postgres(Engine):
     """A connection to a database, in one transaction that lives for one job."""
 
     ordered = False
-    own_errors = (psycopg.Error,)
+
+    @property
+    def own_errors(self) -> tuple[type[Exception], ...]:
+        return (psycopg.Error,)
 
     def __init__(self, address: str, data: Data, *, scratch: Path | None = None) -> None:
         self.address = urldefrag(address)[0]

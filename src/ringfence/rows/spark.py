@@ -61,7 +61,10 @@ class Spark(Engine):
     """A session of its own, for one job, beside the session that the source lies in, which stays as it is."""
 
     ordered = False
-    own_errors = (PySparkException, Py4JError)
+
+    @property
+    def own_errors(self) -> tuple[type[Exception], ...]:
+        return (PySparkException, Py4JError)
 
     def __init__(self, source: Any, data: Data, *, scratch: Path | None = None) -> None:
         self.home = session_for(source, data)
