@@ -131,8 +131,12 @@ def test_sums_over_classes(weights: list[int], data: st.DataObject) -> None:
     assert class_sums.failing_rows(array, size, fails) == sum(w for w in weights if w < k)
     assert class_sums.squares(array, size, fails, 99) == sum(w * (w if w >= k else 99) for w in weights)
     assert class_sums.squares_from(array, size, k) == sum(w * max(w, k) for w in weights)
-    assert class_sums.squares_gained(array, size, fails, 15, k) == sum(
-        w * max(0, 15 - max(w, k)) for w in weights if w < k
+    gone = np.empty(size, np.int64)
+    class_sums.lose_all(array, size, fails, gone)
+    assert gone.tolist() == [w if w < k else 0 for w in weights]
+    some = [data.draw(st.integers(0, w)) for w in weights]
+    assert class_sums.squares_gained(array, size, np.array(some, np.int64), 15, k) == sum(
+        s * max(0, 15 - max(w, k)) for s, w in zip(some, weights, strict=True)
     )
 
 

@@ -34,7 +34,8 @@ class Classes:
     """A table of classes: the first `size` entries of its arrays. `member[c]` is where class c of the source table
     went.
 
-    `fails` is scratch for whoever judges the classes; `tallies` are sums over rows that a metric asked for.
+    `fails` and `gone` are scratch for whoever judges the classes: which fail, and how many rows of each go.
+    `tallies` are sums over rows that a metric asked for.
     """
 
     size: int
@@ -42,6 +43,7 @@ class Classes:
     weights: Longs
     member: Ints
     fails: npt.NDArray[np.uint8]
+    gone: Longs
     pairs: tuple[Pairs, ...]
     tallies: Floats
 
@@ -78,6 +80,7 @@ class Roller:
             weights=census.weights,
             member=np.arange(tuples, dtype=np.int32),
             fails=np.zeros(tuples, np.uint8),
+            gone=np.empty(tuples, np.int64),
             pairs=tuple(Pairs(len(s.weights), s.tuples, s.values, s.weights) for s in census.sensitive),
             tallies=np.array([census.weights * part[census.codes[:, a]] for a, part in enumerate(tallied)]).reshape(
                 len(tallied), tuples
@@ -92,6 +95,7 @@ class Roller:
             weights=np.empty_like(self.finest.weights),
             member=np.empty_like(self.finest.member),
             fails=np.zeros_like(self.finest.fails),
+            gone=np.empty_like(self.finest.gone),
             pairs=tuple(
                 Pairs(0, np.empty_like(p.homes), np.empty_like(p.values), np.empty_like(p.weights))
                 for p in self.finest.pairs
@@ -186,6 +190,7 @@ def merged(classes: Classes, chosen: npt.NDArray[np.intp]) -> Classes:
         weights=weights,
         member=member,
         fails=np.zeros(len(weights), np.uint8),
+        gone=np.empty(len(weights), np.int64),
         pairs=tuple(pairs),
         tallies=np.empty((0, len(weights))),
     )

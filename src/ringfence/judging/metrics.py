@@ -6,8 +6,8 @@ space:
 
 - `cost`: what publishing these classes costs, the failing ones suppressed;
 - `floor`: no coarser recoding of these classes costs less;
-- `gain`: if these are the coarsest classes of a box, and those marked in `fails` are suppressed in the whole box, then
-  every release in the box costs at least the box's finest `floor` plus this.
+- `gain`: if these are the coarsest classes of a box, and everywhere in the box at least `gone` of the rows of each are
+  suppressed, then every release in the box costs at least the box's finest `floor` plus this.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ from ringfence.judging.losses import cell_loss, cell_metrics
 from ringfence.judging.models import Promise
 from ringfence.kernels.class_sums import (
     failing_cells,
-    failing_rows,
     failing_savings,
+    lose_all,
     squares,
     squares_from,
     squares_gained,
@@ -59,7 +59,7 @@ class Metric(Protocol):
         """Return a number that no recoding at or above this one can fall below, whatever it suppresses."""
 
     def gain(self, node: Node, classes: Classes) -> float:
-        """Return what a box whose coarsest classes these are costs beyond its finest floor, for the failing ones."""
+        """Return what a box whose coarsest classes these are costs beyond its finest floor, for the rows that go."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,8 @@ class Discernibility:
     """DM: a row costs the size of its class, a suppressed row N (Bayardo and Agrawal 2005; Li and Li 2008, section 4).
 
     Floor: a row whose class has s rows here has at least s in any coarser class, and at least `least` in any class
-    that is published; suppressed it costs N, which is no less. Gain: rows that fail wherever we go cost N each; the
-    floor counted at most max(S, least) for them, S the size of their class here, since their finer classes are no
-    larger.
+    that is published; suppressed it costs N, which is no less. Gain: rows that go wherever we go cost N each; the
+    floor counted at most max(S, least) for each, S the size of its class here, since its finer class is no larger.
     """
 
     rows: int
@@ -85,8 +84,8 @@ class Discernibility:
         return int(squares_from(classes.weights, classes.size, self.least))
 
     def gain(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
-        """Return what the failing rows cost more than the floor can have counted."""
-        return int(squares_gained(classes.weights, classes.size, classes.fails, self.rows, self.least))
+        """Return what the rows that go cost more than the floor can have counted."""
+        return int(squares_gained(classes.weights, classes.size, classes.gone, self.rows, self.least))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +93,8 @@ class ClassificationError:
     """CE: the share of rows that are suppressed or not of their class's majority label (Iyengar 2002, section 3).
 
     Floor: the majority of a union is at most the sum of the majorities, so merging classes frees no row from the
-    minority; suppressing one costs it whole. Gain: failing rows all count; the floor counted at most the minority of
-    their class here.
+    minority; suppressing one costs it whole. Gain: rows of a class that goes all count; the floor counted at most the
+    minority of it.
     """
 
     rows: int
@@ -105,6 +104,7 @@ class ClassificationError:
 
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the share of rows suppressed or in the minority."""
+        lose_all(classes.weights, classes.size, classes.fails, classes.gone)
         return self.floor(node, classes) + self.gain(node, classes)
 
     def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
@@ -112,8 +112,9 @@ class ClassificationError:
         return (self.rows - int(self._majorities(classes).sum())) / self.rows
 
     def gain(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
-        """Return the share of rows in the majority of failing classes."""
-        return int(self._majorities(classes)[classes.fails[: classes.size] == 1].sum()) / self.rows
+        """Return the share of rows in the majority of classes that go whole."""
+        whole = classes.gone[: classes.size] == classes.weights[: classes.size]
+        return int(self._majorities(classes)[whole].sum()) / self.rows
 
     def _majorities(self, classes: Classes) -> Longs:
         labels = classes.pairs[self.target]
@@ -156,7 +157,7 @@ class CellMetric:
 
     `loss(quasi, recoding)` is the loss of each leaf under a recoding. It never falls from a recoding to a coarser one,
     which makes the bounds sound. Floor: every cell costs at least its loss here, suppressed or not. Gain: the cells of
-    failing rows cost 1; the floor counted at most their loss here.
+    rows that go cost 1; the floor counted at most their loss here, which is the same for all rows of a class.
     """
 
     needs_values = False
@@ -179,6 +180,7 @@ class CellMetric:
 
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the loss of all cells, those of failing rows counting 1."""
+        lose_all(classes.weights, classes.size, classes.fails, classes.gone)
         return self.floor(node, classes) + self.gain(node, classes)
 
     def floor(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
@@ -186,12 +188,12 @@ class CellMetric:
         return sum(self._sum(attribute, recoding) for attribute, recoding in enumerate(node))
 
     def gain(self, node: Node, classes: Classes) -> float:
-        """Return what the cells of failing rows lack to 1."""
-        lost = failing_rows(classes.weights, classes.size, classes.fails)
+        """Return what the cells of rows that go lack to 1."""
+        lost = int(classes.gone[: classes.size].sum())
         if lost == 0:
             return 0.0
         fields = self._roller.fields(list(enumerate(node)))
-        kept = failing_cells(classes.keys, classes.weights, classes.size, classes.fails, fields, self._losses.numbers())
+        kept = failing_cells(classes.keys, classes.size, classes.gone, fields, self._losses.numbers())
         return max(0.0, float(self._scale * lost - kept))
 
 
@@ -200,7 +202,8 @@ class HierarchicalDiscernibility(CellMetric):
 
     (N_e - N_v)/(N - N_v), N_v the rows with the row's value and N_e those in its block, 0/0 = 0; 1 for a suppressed row
     (Li and Li 2008, section 4.2). Within a block the loss differs by value, so what a suppressed row adds to it,
-    1 - (N_e - N_v)/(N - N_v) = (N - N_e)/(N - N_v), is a saving of the block times a tally of the row.
+    1 - (N_e - N_v)/(N - N_v) = (N - N_e)/(N - N_v), is a saving of the block times a tally of the row. Which rows of a
+    class go matters, so that only those of classes that go whole are gained by.
     """
 
     def __init__(self, census: Census, roller: Roller) -> None:
@@ -210,10 +213,12 @@ class HierarchicalDiscernibility(CellMetric):
         )
 
     def gain(self, node: Node, classes: Classes) -> float:
-        """Return what the cells of failing rows lack to 1."""
+        """Return what the cells of rows that go lack to 1."""
         fields = self._roller.fields(list(enumerate(node)))
         savings = self._savings.numbers()
-        return float(failing_savings(classes.keys, classes.tallies, classes.size, classes.fails, fields, savings))
+        return float(
+            failing_savings(classes.keys, classes.tallies, classes.weights, classes.size, classes.gone, fields, savings)
+        )
 
 
 def hdm_tallies(census: Census) -> list[Floats]:

@@ -3,12 +3,16 @@
 A search may prune by what a model declares here, and by nothing else. `monotone` says whether every part of a failing
 class fails too, so that rows which a coarse recoding must suppress are suppressed by every finer one. Without
 suppression all models are monotone in the weaker sense that merging classes which hold gives classes which hold.
+
+With suppression that tells something of models that are not monotone, too. Whatever parts a class is divided into, what
+stays of it when those that fail are gone is made of parts that hold, and so it holds itself. A class that is far from
+holding therefore loses some of its rows in every finer recoding, and each model says how many at least.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +22,7 @@ from ringfence.census.census import Census, Sensitive
 from ringfence.census.classes import Classes, merged
 from ringfence.errors import listed
 from ringfence.kernels import sensitive_values as kernels
-from ringfence.kernels.class_sums import failing_rows, mark_small
+from ringfence.kernels.class_sums import failing_rows, lose_all, mark_small
 from ringfence.spec import Spec
 from ringfence.spec.privacy import Closeness, Diversity
 
@@ -36,6 +40,14 @@ class Model(Protocol):
 
     def mark_failing(self, classes: Classes) -> None:
         """Set `classes.fails` for each class that does not satisfy the model; leave the others alone."""
+
+
+class PartlyLost(Model, Protocol):
+    """A model that is not monotone: of a class that fails, some rows may stay in finer classes."""
+
+    def raise_gone(self, classes: Classes) -> None:
+        """Raise `classes.gone` to how many rows of each class go at least in every finer recoding, as all that fails
+        goes."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +111,16 @@ class EntropyDiversity:
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes of low entropy."""
+        kernels.mark_low_entropy(self._entropies(classes), classes.size, self.least, classes.fails)
+
+    def raise_gone(self, classes: Classes) -> None:
+        """Entropy is concave: what stays of a class has as much as the least of its parts."""
+        kernels.raise_for_low_entropy(self._entropies(classes), classes.weights, classes.size, self.least, classes.gone)
+
+    def _entropies(self, classes: Classes) -> Floats:
         pairs = classes.pairs[self.attribute]
-        kernels.mark_low_entropy(
-            pairs.homes, pairs.weights, pairs.size, classes.weights, classes.size, self.least, self.sums, classes.fails
-        )
+        kernels.entropies(pairs.homes, pairs.weights, pairs.size, classes.weights, classes.size, self.sums)
+        return self.sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,16 +135,25 @@ class RecursiveDiversity:
     least: int
     c: float
     top: Longs
+    sums: Floats
     monotone: bool = False
     needs_values: bool = True
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes that one value dominates."""
+        kernels.mark_dominated(self._excesses(classes), classes.size, classes.fails)
+
+    def raise_gone(self, classes: Classes) -> None:
+        """In what stays of a class the commonest value is outweighed, as it is in each part: see above."""
+        kernels.raise_for_dominated(self._excesses(classes), classes.size, classes.gone)
+
+    def _excesses(self, classes: Classes) -> Floats:
         pairs = classes.pairs[self.attribute]
-        kernels.mark_dominated(
+        kernels.excesses(
             pairs.homes, pairs.weights, pairs.size, classes.weights, classes.size, self.c, self.least, self.top,
-            classes.fails,
+            self.sums,
         )  # fmt: skip
+        return self.sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,36 +180,43 @@ class TCloseness:
 
     def mark_failing(self, classes: Classes) -> None:
         """Mark classes that are far from the distribution of all rows."""
-        self._mark(classes, self.shares, classes.fails)
+        kernels.mark_far(self._distances(classes, self.shares), classes.size, self.most, classes.fails)
+
+    def raise_gone(self, classes: Classes) -> None:
+        """Distances are convex: what stays of a class is as near to all rows as the farthest of its parts."""
+        kernels.raise_for_far(
+            self._distances(classes, self.shares), classes.weights, classes.size, self.most, classes.gone
+        )
 
     def fails_among(self, classes: Classes, kept: npt.NDArray[np.uint8]) -> bool:
         """Return whether a class that is published is far from the distribution of all that is published."""
         pairs, far, shares = classes.pairs[self.attribute], np.zeros(classes.size, np.uint8), np.empty_like(self.shares)
         kernels.value_shares(pairs.homes, pairs.values, pairs.weights, pairs.size, 1 - kept, shares)
-        self._mark(classes, shares, far)
+        kernels.mark_far(self._distances(classes, shares), classes.size, self.most, far)
         return bool((far & kept).any())
 
-    def _mark(self, classes: Classes, shares: Floats, fails: npt.NDArray[np.uint8]) -> None:
+    def _distances(self, classes: Classes, shares: Floats) -> Floats:
+        """Return how far each class is from some shares of values."""
         pairs, hierarchy = classes.pairs[self.attribute], self.sensitive.hierarchy
         if self.distance == "equal":
-            kernels.mark_far_equal(
-                pairs.homes, pairs.values, pairs.weights, pairs.size, classes.weights, classes.size, shares, self.most,
-                self.sums, fails,
-            )  # fmt: skip
-            return
+            kernels.distances_if_equal(
+                pairs.homes, pairs.values, pairs.weights, pairs.size, classes.weights, classes.size, shares, self.sums
+            )
+            return self.sums
         kernels.sort_by_home(pairs.homes, pairs.size, classes.size, self.starts, self.order)
         if self.distance == "ordered":
-            kernels.mark_far_ordered(
+            kernels.distances_if_ordered(
                 pairs.values, pairs.weights, self.starts, self.order, classes.weights, classes.size, shares,
-                self.sensitive.ranks, self.most, np.empty(hierarchy.leaves), fails,
+                self.sensitive.ranks, np.empty(hierarchy.leaves), self.sums,
             )  # fmt: skip
-            return
+            return self.sums
         nodes = len(hierarchy.labels)
-        kernels.mark_far_in_tree(
+        kernels.distances_in_tree(
             pairs.values, pairs.weights, self.starts, self.order, classes.weights, classes.size, shares,
-            hierarchy.parent, hierarchy.heights / hierarchy.height, self.most,
-            np.empty(nodes), np.empty(nodes), np.empty(nodes), fails,
+            hierarchy.parent, hierarchy.heights / hierarchy.height, np.empty(nodes), np.empty(nodes), np.empty(nodes),
+            self.sums,
         )  # fmt: skip
+        return self.sums
 
 
 @dataclass(frozen=True)
@@ -200,13 +234,28 @@ class Promise:
         return self._judge(classes, self.models)
 
     @cached_property
-    def needs_values_for_hopeless(self) -> bool:
-        """Whether `mark_hopeless` looks at sensitive values, not only at the sizes of classes."""
-        return any(model.needs_values for model in self.models if model.monotone)
+    def monotone(self) -> list[Model]:
+        """The models by which a class is lost in every finer recoding."""
+        return [model for model in self.models if model.monotone]
+
+    @cached_property
+    def partly(self) -> list[PartlyLost]:
+        """The others, by which a part of it may be."""
+        return [cast(PartlyLost, model) for model in self.models if not model.monotone]
 
     def mark_hopeless(self, classes: Classes) -> int:
-        """Mark the classes all whose parts fail as well, by the monotone models; return how many rows they hold."""
-        return self._judge(classes, [model for model in self.models if model.monotone])
+        """Mark the classes all whose parts fail as well, by the monotone models; return how many rows they hold. All
+        of these are `gone`, and none of others."""
+        hopeless = self._judge(classes, self.monotone)
+        lose_all(classes.weights, classes.size, classes.fails, classes.gone)
+        return hopeless
+
+    def raise_gone(self, classes: Classes) -> int:
+        """Raise what `mark_hopeless` has filled `classes.gone` with, by the other models: to how many rows of each
+        class every finer recoding suppresses at least. Return the sum."""
+        for model in self.partly:
+            model.raise_gone(classes)
+        return int(classes.gone[: classes.size].sum())
 
     def rest_holds(self, classes: Classes) -> bool:
         """Whether the classes that `judge` left standing hold among themselves, once the others are gone.
@@ -330,7 +379,7 @@ def _diversity(asked: Diversity, attribute: int, tuples: int, most: int) -> Mode
     least = int(min(asked.value, most))
     if asked.kind == "recursive":
         room = np.empty(tuples * max(1, least - 1), np.int64)
-        return RecursiveDiversity(attribute, least, float(asked.c or 0), room)
+        return RecursiveDiversity(attribute, least, float(asked.c or 0), room, np.empty(tuples))
     return DistinctDiversity(attribute, least, np.empty(tuples, np.int32))
 
 

@@ -26,6 +26,13 @@ def failing_rows(weights: Longs, size: int, fails: Flags) -> int:
 
 
 @njit(cache=True, nogil=True)
+def lose_all(weights: Longs, size: int, fails: Flags, gone: Longs) -> None:
+    """Fill `gone` with all rows of failing classes, and none of others."""
+    for i in range(size):
+        gone[i] = weights[i] if fails[i] else 0
+
+
+@njit(cache=True, nogil=True)
 def squares(weights: Longs, size: int, fails: Flags, penalty: int) -> int:
     """Return the sum of size² over the classes that hold and of size · `penalty` over those that fail."""
     total = 0
@@ -44,12 +51,12 @@ def squares_from(weights: Longs, size: int, least: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def squares_gained(weights: Longs, size: int, fails: Flags, penalty: int, least: int) -> int:
-    """Return the sum of size · (penalty - max(size, least)) over the failing classes."""
+def squares_gained(weights: Longs, size: int, gone: Longs, penalty: int, least: int) -> int:
+    """Return the sum of penalty - max(size, least) over the rows that go, `gone[i]` of each class."""
     total = 0
     for i in range(size):
-        if fails[i]:
-            total += weights[i] * max(0, penalty - max(weights[i], least))
+        if gone[i] > 0:
+            total += gone[i] * max(0, penalty - max(weights[i], least))
     return total
 
 
@@ -57,15 +64,16 @@ def squares_gained(weights: Longs, size: int, fails: Flags, penalty: int, least:
 def failing_savings(
     keys: Longs,
     tallies: npt.NDArray[np.float64],
+    weights: Longs,
     size: int,
-    fails: Flags,
+    gone: Longs,
     fields: Longs,
     savings: npt.NDArray[np.float64],
 ) -> float:
-    """Return the sum over failing classes and fields of (the field's saving) · (the class's tally for it)."""
+    """Return the sum over fields, and classes all of whose rows go, of (the field's saving) · (the class's tally)."""
     total = 0.0
     for i in range(size):
-        if fails[i]:
+        if gone[i] == weights[i]:
             for f in range(fields.shape[0]):
                 leaf = (keys[fields[f, 0], i] >> fields[f, 1]) & fields[f, 2]
                 total += savings[fields[f, 3] + leaf] * tallies[f, i]
@@ -73,14 +81,13 @@ def failing_savings(
 
 
 @njit(cache=True, nogil=True)
-def failing_cells(
-    keys: Longs, weights: Longs, size: int, fails: Flags, fields: Longs, losses: npt.NDArray[np.float64]
-) -> float:
-    """Return the sum over failing classes of size · (the losses of its fields), `losses` addressed as in `roll_up`."""
+def failing_cells(keys: Longs, size: int, gone: Longs, fields: Longs, losses: npt.NDArray[np.float64]) -> float:
+    """Return the sum over rows that go, `gone[i]` of each class, of the losses of their fields; `losses` are addressed
+    as in `roll_up`."""
     total = 0.0
     for i in range(size):
-        if fails[i]:
+        if gone[i] > 0:
             for f in range(fields.shape[0]):
                 leaf = (keys[fields[f, 0], i] >> fields[f, 1]) & fields[f, 2]
-                total += weights[i] * losses[fields[f, 3] + leaf]
+                total += gone[i] * losses[fields[f, 3] + leaf]
     return total

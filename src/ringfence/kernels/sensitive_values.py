@@ -2,9 +2,13 @@
 
 A table of pairs says how often class `homes[i]` holds value `values[i]`: `weights[i]` times. Pairs come in any order.
 Sums of logarithms and distances are floating-point: a class fails only if it misses its threshold by more than `SLACK`.
+
+Functions that `raise_` something say how many rows of a class go at least, however it is divided into parts and those
+that fail go: what stays of it is made of parts that hold, and so it holds itself (judging/models says why). They leave
+another `SLACK`, and a millionth of a row, for what sums are off by.
 """
 
-from math import log
+from math import ceil, log
 
 import numpy as np
 
@@ -12,6 +16,7 @@ from ringfence.arrays import Flags, Floats, Ints, Longs
 from ringfence.compiling import njit
 
 SLACK = 1e-9
+PART = 1e-6
 
 
 @njit(cache=True, nogil=True)
@@ -26,24 +31,42 @@ def mark_few_values(homes: Ints, size: int, classes: int, least: int, seen: Ints
 
 
 @njit(cache=True, nogil=True)
-def mark_low_entropy(
-    homes: Ints, weights: Longs, size: int, totals: Longs, classes: int, least: float, sums: Floats, fails: Flags
-) -> None:
-    """Mark the classes whose entropy, log W - (1/W) · sum of w log w, is below log `least`."""
-    sums[:classes] = 0.0
+def entropies(homes: Ints, weights: Longs, size: int, totals: Longs, classes: int, entropy: Floats) -> None:
+    """Fill `entropy` with that of each class: log W - (1/W) · sum of w log w."""
+    entropy[:classes] = 0.0
     for i in range(size):
-        sums[homes[i]] += weights[i] * log(weights[i])
+        entropy[homes[i]] += weights[i] * log(weights[i])
     for c in range(classes):
-        if log(totals[c]) - sums[c] / totals[c] < log(least) - SLACK:
+        entropy[c] = log(totals[c]) - entropy[c] / totals[c]
+
+
+@njit(cache=True, nogil=True)
+def mark_low_entropy(entropy: Floats, classes: int, least: float, fails: Flags) -> None:
+    """Mark the classes whose entropy is below log `least`."""
+    for c in range(classes):
+        if entropy[c] < log(least) - SLACK:
             fails[c] = 1
 
 
 @njit(cache=True, nogil=True)
-def mark_dominated(
+def raise_for_low_entropy(entropy: Floats, totals: Longs, classes: int, least: float, gone: Longs) -> None:
+    """Raise `gone` where a class has less entropy than log `least`.
+
+    If a share s of it goes, its entropy is at least that of the rest times 1 - s (entropy is concave, and not below 0).
+    """
+    wanted = log(least) - 2 * SLACK
+    for c in range(classes):
+        if entropy[c] + SLACK < wanted:
+            gone[c] = max(gone[c], ceil(totals[c] * (1 - (entropy[c] + SLACK) / wanted) - PART))
+
+
+@njit(cache=True, nogil=True)
+def excesses(
     homes: Ints, weights: Longs, size: int, totals: Longs, classes: int, c_factor: float, least: int, top: Longs,
-    fails: Flags,
+    excess: Floats,
 ) -> None:  # fmt: skip
-    """Mark the classes in which the commonest value is not outweighed: r_1 >= c (r_l + ... + r_m), r falling.
+    """Fill `excess` with how far the commonest value of each class is from being outweighed: r_1 - c (r_l + ... + r_m),
+    r falling.
 
     `top[c * max(1, l - 1) ...]` keeps the l - 1 largest counts of class c (the largest alone if l = 1); the tail is
     what is left of the class without them.
@@ -63,8 +86,24 @@ def mark_dominated(
         tail = totals[c]
         for rank in range(least - 1):
             tail -= top[c * kept + rank]
-        if top[c * kept] >= c_factor * tail - SLACK:
+        excess[c] = top[c * kept] - c_factor * tail
+
+
+@njit(cache=True, nogil=True)
+def mark_dominated(excess: Floats, classes: int, fails: Flags) -> None:
+    """Mark the classes in which the commonest value is not outweighed."""
+    for c in range(classes):
+        if excess[c] >= -SLACK:
             fails[c] = 1
+
+
+@njit(cache=True, nogil=True)
+def raise_for_dominated(excess: Floats, classes: int, gone: Longs) -> None:
+    """Raise `gone` where the commonest value of a class is not outweighed: each row that goes takes at most 1 from it,
+    and adds nothing to what outweighs it."""
+    for c in range(classes):
+        if excess[c] > 0:
+            gone[c] = max(gone[c], ceil(excess[c] - PART))
 
 
 @njit(cache=True, nogil=True)
@@ -82,21 +121,40 @@ def value_shares(homes: Ints, values: Ints, weights: Longs, size: int, skip: Fla
 
 
 @njit(cache=True, nogil=True)
-def mark_far_equal(
-    homes: Ints, values: Ints, weights: Longs, size: int, totals: Longs, classes: int, shares: Floats, most: float,
-    sums: Floats, fails: Flags,
+def mark_far(distances: Floats, classes: int, most: float, fails: Flags) -> None:
+    """Mark the classes whose values are distributed further than `most` from those of all."""
+    for c in range(classes):
+        if distances[c] > most + SLACK:
+            fails[c] = 1
+
+
+@njit(cache=True, nogil=True)
+def raise_for_far(distances: Floats, totals: Longs, classes: int, most: float, gone: Longs) -> None:
+    """Raise `gone` where a class is further than `most` from all.
+
+    If a share s of it goes, its distance is at most (1 - s) times that of the rest plus s times that of what goes
+    (distances are convex), and no distance is above 1.
+    """
+    allowed = most + 2 * SLACK
+    for c in range(classes):
+        if allowed < 1 and distances[c] > allowed:
+            gone[c] = max(gone[c], ceil(totals[c] * ((distances[c] - allowed) / (1 - allowed)) - PART))
+
+
+@njit(cache=True, nogil=True)
+def distances_if_equal(
+    homes: Ints, values: Ints, weights: Longs, size: int, totals: Longs, classes: int, shares: Floats,
+    distances: Floats,
 ) -> None:  # fmt: skip
-    """Mark the classes whose values are distributed further than `most` from `shares`: half the sum of differences.
+    """Fill `distances` with those of the values of each class from `shares`: half the sum of differences.
 
     A value that a class lacks differs by its share q; so half of 1 + the sum of |p - q| - q over the values it has.
     """
-    sums[:classes] = 1.0
+    distances[:classes] = 1.0
     for i in range(size):
         q = shares[values[i]]
-        sums[homes[i]] += abs(weights[i] / totals[homes[i]] - q) - q
-    for c in range(classes):
-        if sums[c] / 2 > most + SLACK:
-            fails[c] = 1
+        distances[homes[i]] += abs(weights[i] / totals[homes[i]] - q) - q
+    distances[:classes] /= 2
 
 
 @njit(cache=True, nogil=True)
@@ -117,11 +175,11 @@ def sort_by_home(homes: Ints, size: int, classes: int, starts: Ints, order: Ints
 
 
 @njit(cache=True, nogil=True)
-def mark_far_ordered(
+def distances_if_ordered(
     values: Ints, weights: Longs, starts: Ints, order: Ints, totals: Longs, classes: int, shares: Floats, ranks: Ints,
-    most: float, row: Floats, fails: Flags,
+    row: Floats, distances: Floats,
 ) -> None:  # fmt: skip
-    """Mark the classes further than `most` from `shares` when moving mass costs the number of ranks it passes.
+    """Fill `distances` with those of each class from `shares` when moving mass costs the number of ranks it passes.
 
     The cheapest way to move it along a line carries past each gap what lies on one side too much: the sum of
     |P(i) - Q(i)| over cumulated shares, divided by the number of gaps. Only values that occur in the whole have a place
@@ -141,16 +199,15 @@ def mark_far_ordered(
             carried += row[rank] - ranked[rank]
             if ranked[rank] > 0:
                 distance += abs(carried)
-        if gaps > 0 and distance / gaps > most + SLACK:
-            fails[c] = 1
+        distances[c] = distance / gaps if gaps > 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
-def mark_far_in_tree(
+def distances_in_tree(
     values: Ints, weights: Longs, starts: Ints, order: Ints, totals: Longs, classes: int, shares: Floats,
-    parent: Ints, costs: Floats, most: float, extra: Floats, over: Floats, under: Floats, fails: Flags,
+    parent: Ints, costs: Floats, extra: Floats, over: Floats, under: Floats, distances: Floats,
 ) -> None:  # fmt: skip
-    """Mark the classes further than `most` from `shares` when moving mass costs the height of the common ancestor.
+    """Fill `distances` with those of each class from `shares` when moving mass costs the height of the common ancestor.
 
     At each node what its children have too much meets what they lack, and the smaller of both is moved there, at
     `costs[node]`. Nodes are numbered with children before parents (Li, Li, Venkatasubramanian 2007, section 5.2).
@@ -174,8 +231,7 @@ def mark_far_in_tree(
                     over[above] += extra[node]
                 else:
                     under[above] -= extra[node]
-        if distance > most + SLACK:
-            fails[c] = 1
+        distances[c] = distance
 
 
 @njit(cache=True, nogil=True)

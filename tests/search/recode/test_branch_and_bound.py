@@ -555,10 +555,11 @@ def test_no_bound_exceeds_the_cost_of_anything_below(question: Question, data: s
 def bound_between(bench: Bench, fine: Node, coarse: Node) -> float:
     """What all between two ends cost at least: the floor of the finest, and what the coarsest cannot save."""
     floor, top = bench.metric.floor(fine, bench.classes(fine)), bench.classes(coarse)
-    hopeless = bench.promise.judge(top) if bench.limit == 0 else bench.promise.mark_hopeless(top)
-    if hopeless > bench.limit or hopeless == bench.census.rows:
-        return inf
-    return floor + (bench.metric.gain(coarse, top) if hopeless else 0)
+    if bench.limit == 0:
+        return inf if bench.promise.judge(top) else floor
+    bench.promise.mark_hopeless(top)
+    gone = bench.promise.raise_gone(top)
+    return inf if gone > bench.limit or gone == bench.census.rows else floor + bench.metric.gain(coarse, top)
 
 
 class StopsEarly(Watch):

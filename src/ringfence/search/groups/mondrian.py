@@ -107,6 +107,7 @@ class _Table:
             weights=sum_by(parts.part, parts.rows, count),
             member=np.empty(0, np.int32),
             fails=np.zeros(count, np.uint8),
+            gone=np.empty(count, np.int64),
             pairs=tuple(pairs),
             tallies=np.empty((0, count)),
         )

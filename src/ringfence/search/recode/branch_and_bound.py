@@ -381,10 +381,12 @@ class _BranchAndBound:
 
         Without suppression every model is monotone as a whole: if a class fails here, so does one of every finer node.
         """
-        hopeless = self.promise.judge(classes) if self.limit == 0 else self.promise.mark_hopeless(classes)
-        if hopeless > self.limit or hopeless == self.rows:
+        gone = self.promise.judge(classes) if self.limit == 0 else self.promise.mark_hopeless(classes)
+        if gone <= self.limit and self.limit and self.promise.partly:
+            gone = self.promise.raise_gone(classes)
+        if gone > self.limit or gone == self.rows:
             return inf
-        return self.metric.gain(node, classes) if hopeless else 0.0
+        return self.metric.gain(node, classes) if gone else 0.0
 
     def _hopeless(self, bound: float) -> bool:
         """Whether nothing with this lower bound can beat the best, not even by a tie."""

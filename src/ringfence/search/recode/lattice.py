@@ -8,8 +8,8 @@ next. A box is left out
 - if the loss that no node above F can avoid, plus the loss of the rows that C must suppress, exceeds the best cost; or
 - if C suppresses more rows than allowed.
 
-The second, and the rows of the first, rest on the models' declared monotonicity: what fails at C fails in the whole
-box.
+The second, and the rows of the first, rest on what the models declare: what fails a monotone model at C fails in the
+whole box, and of what is far from holding at C some goes in the whole box.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,7 @@ from ringfence.search.progress import SearchResult, Watch
 from ringfence.values.recoding import Recoding, at_level
 
 SAME = 1e-12  # costs this close, relatively, are equal
+TRIES, WORTH = 2, 2  # how often parts are asked for before it is known what that saves; and how many nodes it costs
 SLACK = 1e-10  # bounds are floating-point sums: only what exceeds the best cost by more than this is left out
 
 
@@ -108,7 +109,12 @@ class _LevelSearch:
         # Values tell most rows apart where there are many of them: decided first, they make C fail early.
         self.order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
         self.levels = [0] * len(self.heights)
-        self.looks_at_values_of_coarsest = limit == 0 or promise.needs_values_for_hopeless or metric.needs_values
+        self.looks_at_values_of_coarsest = (
+            limit == 0 or metric.needs_values or any(model.needs_values for model in promise.monotone)
+        )
+        # What parts of classes must go is asked where it has closed boxes, by depth: how often, and how many it closed.
+        self.inside = [prod(self.heights[a] + 1 for a in self.order[depth + 1 :]) for depth in range(len(self.order))]
+        self.asked, self.closed = [0] * len(self.order), [0] * len(self.order)
         self.best: FeasibleNode | None = None
         self.open_bound = inf
         self.decided = 0
@@ -123,7 +129,7 @@ class _LevelSearch:
     def explore(self, depth: int, finest: Classes, floor: float) -> None:
         """Search the box in which the first `depth` attributes are fixed; `finest` are its finest classes."""
         attribute, rest = self.order[depth], self.order[depth + 1 :]
-        fine, coarse = finest, None
+        fine, coarse, partly = finest, None, self._asks_for_parts(depth)
         for level in range(self.heights[attribute] + 1):
             if self.watch.expired():
                 self.open_bound = min(self.open_bound, floor)
@@ -145,9 +151,9 @@ class _LevelSearch:
                 continue
             source, fields = (fine, self.to_top[depth]) if coarse is None else (coarse, self.to_level[attribute][level])
             coarse = self.roller.roll_sizes(source, fields, self.coarse_tables[depth][level % 2])
-            if self.looks_at_values_of_coarsest:
+            if partly or self.looks_at_values_of_coarsest:
                 self.roller.roll_values(source, coarse)
-            if not self._box_closed(coarse, rest, floor):
+            if not self._box_closed(coarse, rest, floor, partly=partly):
                 self.explore(depth + 1, fine, floor)
         self.levels[attribute] = 0
 
@@ -168,23 +174,43 @@ class _LevelSearch:
         ties_at_best = bound >= self.best.cost * (1 - SAME) and suppressed >= self.best.suppressed
         return ties_at_best and self.best.levels <= tuple(self.levels)
 
-    def _box_closed(self, coarsest: Classes, rest: Sequence[int], floor: float) -> bool:
+    def _box_closed(self, coarsest: Classes, rest: Sequence[int], floor: float, *, partly: bool) -> bool:
         """Whether the box above can be left out, by what its coarsest classes must suppress.
 
         Without suppression every model is monotone as a whole: if C has a failing class, so has every finer node.
-        With it, only classes that fail a monotone model are lost for the whole box, and only they are counted.
+        With it, classes that fail a monotone model are lost for the whole box, and of others a part may be.
         """
         if self.limit == 0:
             return self.promise.judge(coarsest) > 0
-        hopeless = self.promise.mark_hopeless(coarsest)
-        if hopeless > self.limit or hopeless == self.rows:
+        if self._too_much_goes(self.promise.mark_hopeless(coarsest), coarsest, rest, floor):
+            return True
+        if not partly:
+            return False
+        depth = len(self.order) - len(rest) - 1
+        closed = self._too_much_goes(self.promise.raise_gone(coarsest), coarsest, rest, floor)
+        self.asked[depth] += 1
+        self.closed[depth] += closed
+        return closed
+
+    def _asks_for_parts(self, depth: int) -> bool:
+        """Whether it is worth while to ask what parts of classes must go: it takes as long as to judge some nodes, and
+        saves those of the boxes that it closes."""
+        if self.limit == 0 or not self.promise.partly:
+            return False
+        asked, saved = self.asked[depth], self.closed[depth] * self.inside[depth]
+        return asked < TRIES or saved >= WORTH * asked
+
+    def _too_much_goes(self, gone: int, coarsest: Classes, rest: Sequence[int], floor: float) -> bool:
+        """Whether so many rows are more than may go, or cost too much: those that are `gone` from the coarsest classes
+        of the box above, at least."""
+        if gone > self.limit or gone == self.rows:
             return True
         for other in rest:
             self.levels[other] = self.heights[other]
-        gain = self.metric.gain(self.levels, coarsest) if hopeless else 0
+        gain = self.metric.gain(self.levels, coarsest) if gone else 0
         for other in rest:
             self.levels[other] = 0
-        return self._hopeless(floor + gain, hopeless)
+        return self._hopeless(floor + gain, gone)
 
     def judge_at(self, levels: Sequence[int]) -> None:
         """Evaluate a node by itself: one that is known, or the coarsest where no better one was found in time."""
