@@ -9,14 +9,27 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from numba.core.compiler_lock import global_compiler_lock
 
 from ringfence import compiling
-from ringfence.compiling import AHEAD, FEATURES, OLD, PROCESSOR, KernelCache, brought_kernels, njit, sources, told
+from ringfence.compiling import (
+    AHEAD,
+    FEATURES,
+    OLD,
+    PROCESSOR,
+    KernelCache,
+    brought_kernels,
+    njit,
+    sources,
+    timed,
+    told,
+)
 
 TUPLES = """
 from typing import NamedTuple
@@ -125,6 +138,51 @@ def test_two_that_save_at_once_do_not_mix_their_code_up() -> None:
     first.join()
     for kind in ("numbers", "fractions"):
         assert reader._cache_file.load(reader._index_key(f"of {kind}", CODEGEN)) == f"code of {kind}"
+
+
+def test_a_clock_that_stands_still_while_kernels_are_compiled_goes_on_after_it() -> None:
+    """Also if it was begun with while another search's kernels were: it would else stand still for good, and a search
+    that asks it for the time would never end."""
+    now = [0.0]
+
+    def wait(seconds: float) -> None:
+        now[0] += seconds
+
+    with ExitStack() as search:
+        with global_compiler_lock:
+            compilations = search.enter_context(timed(lambda: now[0]))
+            wait(1)
+        wait(2)
+        assert compilations.seconds == 0, "what had begun before does not count"
+        for _ in range(2):
+            with global_compiler_lock:
+                wait(3)
+                with global_compiler_lock:
+                    wait(4)
+            wait(5)
+        assert compilations.seconds == 14, "and nothing counts twice"
+
+
+def test_threads_that_wait_for_each_others_kernels_count_once() -> None:
+    now, waiting = [0.0], threading.Event()
+    done: list[float] = []
+
+    def wait_for_the_lock() -> None:
+        waiting.set()
+        with global_compiler_lock:
+            now[0] += 2
+
+    other = threading.Thread(target=wait_for_the_lock)
+    with timed(lambda: now[0]) as compilations:
+        with global_compiler_lock:
+            other.start()
+            waiting.wait()
+            now[0] += 1
+            done.append(compilations.seconds)
+        other.join()
+        now[0] += 4
+        done.append(compilations.seconds)
+    assert done == [1, 3]
 
 
 def test_what_old_sources_were_compiled_to_is_thrown_away(place: Path) -> None:

@@ -16,12 +16,13 @@ import re
 import shutil
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from threading import Lock
+from threading import Lock, get_ident
 from typing import Any, TypeVar, cast
 
 import llvmlite
@@ -144,30 +145,39 @@ def sources(module: str) -> str:
 
 class _Compilations(event.Listener):
     """Tells when compiling begins, and how long it has taken. One kernel compiles others within, and threads wait for
-    each other: what lies within something else counts once."""
+    each other: what lies within something else counts once. What had begun before anybody listened does not count:
+    only its end is heard, and taken for the end of something else it would leave the count wrong for good."""
 
     def __init__(self, begins: Callable[[], object], clock: Callable[[], float]) -> None:
         self._begins, self._clock, self._lock = begins, clock, Lock()
-        self._depth, self._since, self._before = 0, 0.0, 0.0
+        self._under_way = Counter[int]()
+        """How much each thread is in the middle of."""
+        self._since, self._before = 0.0, 0.0
 
     @property
     def seconds(self) -> float:
         """How long it has taken, up to now."""
         with self._lock:
-            return self._before + (self._clock() - self._since if self._depth else 0.0)
+            return self._before + (self._clock() - self._since if self._under_way else 0.0)
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         with self._lock:
-            self._depth += 1
-            if self._depth > 1:
-                return
-            self._since = self._clock()
-        self._begins()
+            is_first = not self._under_way
+            self._under_way[get_ident()] += 1
+            if is_first:
+                self._since = self._clock()
+        if is_first:
+            self._begins()
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
+        thread = get_ident()
         with self._lock:
-            self._depth -= 1
-            if self._depth == 0:
+            if thread not in self._under_way:
+                return
+            self._under_way[thread] -= 1
+            if self._under_way[thread] == 0:
+                del self._under_way[thread]
+            if not self._under_way:
                 self._before += self._clock() - self._since
 
 
