@@ -10,11 +10,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet
 
 import ringfence as rf
 from ringfence.errors import RingfenceError, Unsatisfiable
+from ringfence.rows import duckdb_lines
 
 from .baskets import BasketCase, draw_baskets, judge_baskets
 from .cases import FRAMES, Case, can_be_copied, draw_case
@@ -35,9 +37,11 @@ class Outcome:
 
 
 def carry_out(seed: int) -> Outcome:
-    """Draw and carry out the case of a seed."""
+    """Draw and carry out the case of a seed: with text files held in memory, or by statements as larger ones are."""
     rng = random.Random(f"which sort {seed} is of")
-    return try_out(draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed))
+    case = draw_baskets(seed, rng) if rng.random() < BASKETS else draw_case(seed)
+    with patch.object(duckdb_lines, "SMALL", rng.choice([0, duckdb_lines.SMALL])):
+        return try_out(case)
 
 
 def try_out(case: Case | BasketCase) -> Outcome:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gc
+import gzip
 import json
 import random
 import re
@@ -24,6 +25,7 @@ import pytest
 
 import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
+from ringfence.rows import duckdb_lines
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.sources import LOW
 from ringfence.rows.steps import numbered
@@ -656,6 +658,34 @@ def test_text_is_parsed_once(tmp_path: Path) -> None:
         assert engine.first(rows, rows["zip"].isnull()) == 2
         held = engine.hold(pa.table({"a": [1]}))
         assert engine.at_hand(held) is held
+
+
+def test_small_text_files_are_held_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,zip,name\n30,01234,Ann\n31,,Bo\n30,01234,Cy\n")
+    monkeypatch.setattr(duckdb_lines, "SMALL", path.stat().st_size + 1)
+    data = Data(types={"age": "int"})
+    with DuckDB(data) as engine:
+        rows = engine.folded(engine.open(path, data).drop("name"))
+        path.unlink()
+        held = engine.in_memory(rows, ["age", "zip"])
+        assert held is not None
+        assert held.schema.field("age").type == pa.int64()
+        assert held.to_pydict() == {"age": [30, 31, 30], "zip": ["01234", None, "01234"]}
+        assert engine.first(rows, rows["zip"].isnull()) == 2
+
+
+@pytest.mark.parametrize(("limit", "packed"), [(None, False), ("1GB", False), (None, True)])
+def test_other_text_files_are_not(
+    limit: str | None, packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, text = tmp_path / ("people.csv.gz" if packed else "people.csv"), b"age\n30\n31\n"
+    path.write_bytes(gzip.compress(text) if packed else text)
+    more = 10 if packed else 1 if limit is not None else 0
+    monkeypatch.setattr(duckdb_lines, "SMALL", more * path.stat().st_size)
+    with DuckDB(Data(memory_limit=limit)) as engine:
+        rows = engine.folded(engine.open(path, Data()))
+        assert engine.in_memory(rows, ["age"]) is None
 
 
 def test_a_missing_column_is_told_before_rows_are_read(tmp_path: Path) -> None:

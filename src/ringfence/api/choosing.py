@@ -174,5 +174,5 @@ def draft(source: Any, folder: str | Path = ".") -> "Draft":
                 data = guess_data(text)
     given = source if name is not None or is_spark(source) else as_arrow(collected(source))
     with engine_for(data, given) as engine:
-        data, told = how_written(engine, engine.open(given, data), data)
-        return draft_spec(engine, engine.open(given, data), data, name, told)
+        data, told = how_written(engine, engine.folded(engine.open(given, data)), data)
+        return draft_spec(engine, engine.folded(engine.open(given, data)), data, name, told)

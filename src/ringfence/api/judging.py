@@ -101,11 +101,13 @@ def audit(
         there = beside(table, COUNTS)
         counts = there if isinstance(there, str) or there.exists() else None
     with engine_for(spec.data, table, original, population, other) as engine:
-        known = [None if each is None else engine.open(each, spec.data) for each in (original, population)]
+        known = [
+            None if each is None else engine.folded(engine.open(each, spec.data)) for each in (original, population)
+        ]
         wanted = named(attacks)
 
         def judged(data: Data) -> "tuple[Verdict, Spec]":
-            rows = engine.open(table, data, as_it_stands=True)
+            rows = engine.folded(engine.open(table, data, as_it_stands=True))
             told = told_measures(engine, rows, spec, known)
             before, everyone = (
                 None if each is None else with_spelled_rows(engine, each, told.formats) for each in known

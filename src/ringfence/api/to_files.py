@@ -35,10 +35,10 @@ def run(
 ) -> Release:
     """Anonymize `data.source` of a specification straight into a folder, as `Release.save` lays it out.
 
-    The rows go from file to file without being held in memory; the audit judges the file that was written. The
-    release's `table` is its path (and `sensitive`, where there are two tables, that of the second, and `counts` that of
-    the counts of values). `start` is as for `anonymize`; `attacks` are carried out on the file, and shown in the
-    report.
+    Unless they are few, the rows go from file to file without being held in memory; the audit judges the file that was
+    written. The release's `table` is its path (and `sensitive`, where there are two tables, that of the second, and
+    `counts` that of the counts of values). `start` is as for `anonymize`; `attacks` are carried out on the file, and
+    shown in the report.
     """
     check_available(spec, force=force)
     load()

@@ -149,7 +149,11 @@ class Pair:
 
 @contextmanager
 def held(engine: Engine, rows: ibis.Table) -> Iterator[ibis.Table]:
-    """Yield the rows in a table of the engine's own: they are counted many times, and a text file is slow to read."""
+    """Yield the rows in a table of the engine's own, unless they lie in memory: they are counted many times, and a text
+    file is slow to read."""
+    if engine.in_memory(rows, rows.columns) is not None:
+        yield rows
+        return
     kept = engine.keep(rows)
     try:
         yield kept

@@ -232,13 +232,19 @@ class DuckDB(InMemory):
         return self._view(f"SELECT * FROM read_parquet({paths([path])}, hive_partitioning = false)")
 
     def folded(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows of large text files that repeat as a view of the different ones, which are held in memory. Others
-        stay as they are: also where there are too many for memory, whatever some places of the files say.
+        """Return rows of small text files as a table in memory, where they are counted and rewritten in less time than
+        it takes to tell the engine what to do; and rows of large ones that repeat as a view of the different ones,
+        which are held in memory. Others stay as they are: also where there are too many for memory, whatever some
+        places of the files say.
 
         Where all columns of the files are there, each different line is parsed once; where names and numbers of people
         are left out, lines are different, and what is left of them is counted by the engine."""
         text = self._text_of(rows)
-        if text is None or self._limit is not None or not all(map(compares_alike, plain_schema(rows).types)):
+        if text is None or self._limit is not None:
+            return rows
+        if text.are_small:
+            return self._register(coded(self.fetch(rows)))
+        if not all(map(compares_alike, plain_schema(rows).types)):
             return rows
         if {*text.names} <= {*rows.columns}:
             few = self._parsed_once(rows, text) if lines_repeat(text.files) else None

@@ -14,7 +14,10 @@ from typing import Any
 
 from ringfence.arrays import Longs
 from ringfence.rows.duckdb_words import literal, paths, quoted
+from ringfence.rows.formats import without_compression
 
+SMALL, COMPRESSED = 1 << 23, 16
+"""Text files of fewer bytes in all are held in memory; for how many bytes one stands where a file is compressed."""
 NOWHERE = "\x01"
 """What lines are not divided by: a file in which it stands is not for this."""
 
@@ -33,6 +36,12 @@ class TextFiles:
     def query(self) -> str:
         """The rows of the files."""
         return f"SELECT * FROM read_csv({paths(self.files)}, header = true, {self.options})"
+
+    @property
+    def are_small(self) -> bool:
+        """Whether what is in them is held in memory without a second thought."""
+        shares = {file: 1 if without_compression(file)[1] is None else COMPRESSED for file in self.files}
+        return sum(share * file.stat().st_size for file, share in shares.items()) < SMALL
 
     def some_fields(self, names: Sequence[str]) -> Callable[[Sequence[bytes]], Iterator[Hashable]]:
         """Return what reads the fields of some names from lines: all in all, whatever is odd about some of them."""

@@ -190,7 +190,7 @@ class Engine(ABC):
         return rows
 
     def folded(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows that are to be read once: as the different ones, where they repeat and that is quicker."""
+        """Return rows that may be read only once: in memory, or as the different ones, where that is quicker."""
         return rows
 
     def each_once(self, rows: ibis.Table) -> ibis.Table | None:  # noqa: ARG002

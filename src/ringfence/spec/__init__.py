@@ -7,7 +7,7 @@ only against the data (a column, a value) where the data is read; all of them sp
 
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -101,16 +101,17 @@ class Spec(SpecTable):
     def dumps(self) -> str:
         """Return the specification as TOML: the keys that were given, in the order of the reference."""
         parts = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
-        trees: dict[str, str] = {}
+        written: dict[str, str] = {}
         for attribute in parts["attributes"].values():
             hierarchy = attribute.get("hierarchy")
-            if isinstance(hierarchy, dict) and "tree" in hierarchy:
-                mark = f"tree {uuid4()}"
-                trees[mark] = _inline(hierarchy["tree"])
-                hierarchy["tree"] = mark
+            for key, write in (("tree", _inline), ("paths", _rows)) if isinstance(hierarchy, dict) else ():
+                if key in hierarchy:
+                    mark = f"{key} {uuid4()}"
+                    written[mark] = write(hierarchy[key])
+                    hierarchy[key] = mark
         text = tomli_w.dumps(parts)
-        for mark, tree in trees.items():
-            text = text.replace(f'"{mark}"', tree)
+        for mark, part in written.items():
+            text = text.replace(f'"{mark}"', part)
         return text
 
     def dump(self, path: str | Path) -> None:
@@ -356,5 +357,11 @@ def _inline(tree: Any) -> str:
     return _quoted(str(tree))
 
 
-def _quoted(text: str) -> str:
+def _rows(paths: Sequence[Sequence[str]]) -> str:
+    """Write lists of texts, each on a line: there may be many, and what writes all of TOML takes its time."""
+    return "[\n" + "".join(f"    {_quoted(path)},\n" for path in paths) + "]"
+
+
+def _quoted(text: str | Sequence[str]) -> str:
+    """Write a text, or a list of texts, as JSON has it: TOML has it so, too, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
