@@ -28,6 +28,7 @@ from ringfence import api
 from ringfence.release.folder import Version, new_version
 from ringfence.rows import staging
 from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.duckdb_databases import close_idle
 
 EVERY = 4
 """After so many kills at steps, a whole run is left in peace; else, what the next one begins with."""
@@ -73,6 +74,7 @@ def die_at(step: int) -> None:
 
 def forked(work: Callable[[], None], *, after: float | None = None) -> bool:
     """Do something in a process of its own, killed after some seconds if need be; whether it came to its end."""
+    close_idle()  # it has threads
     child = os.fork()
     if child == 0:
         try:

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 import ringfence as rf
 from ringfence.errors import EngineError
 from ringfence.rows.spark import Spark
+from tests.spark import JVM
 
 ROWS = 600
 PEOPLE = pa.table({"who": range(ROWS), "age": [20 + row % 7 for row in range(ROWS)], "town": ["Oslo", "Hamar"] * 300})
@@ -72,8 +73,8 @@ if __name__ == "__main__":
         "spark.default.parallelism": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": JVM,
+        "spark.executor.extraJavaOptions": JVM,
     }
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local-cluster[2,1,512]").appName("a lost executor")

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+"""How Java is told to start soon: its libraries are not verified anew, and what runs for seconds is compiled simply."""
+
 
 def missing(what: str) -> None:
     """Skip a test for want of something on this machine; under continuous integration, fail."""
@@ -41,7 +44,7 @@ def _session() -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} {JVM}",
     }
     builder = SparkSession.builder.master("local[2, 4]").appName("ringfence tests")
     for name, value in settings.items():

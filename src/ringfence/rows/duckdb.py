@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
+from ringfence.rows.duckdb_databases import given_back, taken
 from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles
 from ringfence.rows.duckdb_in_memory import InMemory
@@ -21,7 +22,6 @@ from ringfence.rows.duckdb_memory import setting, usual_limit, usual_memory
 from ringfence.rows.duckdb_repeats import Collapsed, Repeats
 from ringfence.rows.duckdb_sql import (
     as_text,
-    draw,
     drawn_for,
     engine_hash,
     fractions_as_text,
@@ -51,7 +51,8 @@ TEXT_CELL = 4
 
 
 class DuckDB(InMemory):
-    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with.
+    """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with. No
+    other job uses its database meanwhile.
 
     What it has no memory for, it writes into `scratch`, a folder for nobody else's eyes: by default one of the system's
     temporary folders, which is gone in the end. DuckDB itself, and what Ibis has for it, are loaded when they are first
@@ -63,6 +64,7 @@ class DuckDB(InMemory):
     def __init__(self, data: Data, *, scratch: Path | None = None) -> None:
         self._cleanup = contextlib.ExitStack()
         self._given_scratch, self._limit = scratch, data.memory_limit
+        self._database: Any = None
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
         self._made: list[tuple[int, str, str]] = []
@@ -73,8 +75,8 @@ class DuckDB(InMemory):
         if self._limit is not None:
             try:
                 self._duckdb  # noqa: B018  a limit that is none is said now
-            except SpecError:
-                self.__exit__()
+            except SpecError as error:
+                self.__exit__(error)
                 raise
 
     @property
@@ -88,7 +90,7 @@ class DuckDB(InMemory):
     def _ibis(self) -> Any:
         from ibis.backends.duckdb import Backend
 
-        return Backend()
+        return Backend.from_connection(self._duckdb)
 
     @cached_property
     def _scratch(self) -> Path:
@@ -106,9 +108,10 @@ class DuckDB(InMemory):
     @cached_property
     def _duckdb(self) -> Any:
         """The connection, made when it is first needed: what lies in memory is often dealt with there (`in_memory`)."""
-        self._ibis.reconnect()
-        connection = self._ibis.con
-        connection.create_function("ringfence_drawn", draw, ["TINYINT"], "UBIGINT", type="arrow", side_effects=True)
+        self._database = taken()
+        connection = self._database.cursor()
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET python_enable_replacements = false")  # names of tables are never those of variables
         connection.execute("PRAGMA disable_progress_bar")  # at a prompt it would write between what we show
         connection.execute("SET autoinstall_known_extensions = false")  # nothing is downloaded unasked
         connection.execute(f"SET temp_directory = {literal(str(self._scratch / 'spilled'))}")
@@ -123,9 +126,14 @@ class DuckDB(InMemory):
         """How much memory the engine may use before it goes on on the disk."""
         return usual_memory() if self._limit is None else setting(self._duckdb, "memory_limit")
 
-    def __exit__(self, *_: object) -> None:
-        if "_ibis" in self.__dict__ and getattr(self._ibis, "con", None) is not None:
-            self._ibis.con.close()
+    def __exit__(self, *error: object) -> None:
+        if self._database is not None:
+            if "_duckdb" in self.__dict__:
+                self._duckdb.close()
+            if any(error):
+                self._database.close()
+            else:
+                given_back(self._database)
         self._cleanup.close()
 
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
@@ -207,12 +215,12 @@ class DuckDB(InMemory):
     def _open_place(self, place: Place, data: Data, as_it_stands: bool) -> ibis.Table:
         query = self._files.query(place, data, as_it_stands)
         if query is not None:
+            text = self._files.of_query[query] if place.form is TEXT else None
             with saying(f"cannot read {place.shown}", DataError):
-                rows = self._view(query)
-            is_text = place.form is TEXT  # which has been told what is missing
-            if is_text:
-                self._parsed[rows.get_name()] = self._files.of_query[query]
-            return rows if as_it_stands or is_text else canonical_rows(rows, data.missing_values)
+                rows = self._view(query, None if text is None else text.names)
+            if text is not None:  # which has been told what is missing
+                self._parsed[rows.get_name()] = text
+            return rows if as_it_stands or text is not None else canonical_rows(rows, data.missing_values)
         assert place.form.reads is not None, "a format that nobody reads"
         read_as = data.model_copy(update={"missing_values": []}) if as_it_stands else data
         table = as_arrow(place.form.reads(place.files[0], read_as, place.shown))
@@ -434,11 +442,14 @@ class DuckDB(InMemory):
         self._tables += 1
         return f"{NAME}{self._tables}"
 
-    def _view(self, query: str) -> ibis.Table:
+    def _view(self, query: str, texts: Sequence[str] | None = None) -> ibis.Table:
+        """Return the rows of a query; `texts` are its columns where all of them are known to be text."""
         name = self._name()
         self._duckdb.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
         self._made.append((self._tables, "VIEW", quoted(name)))
-        return self._ibis.table(name)
+        return (
+            self._ibis.table(name) if texts is None else self._table(name, ibis.schema(dict.fromkeys(texts, dt.string)))
+        )
 
     def _register(self, table: pa.Table) -> ibis.Table:
         name, schema = self._name(), _schema(table)

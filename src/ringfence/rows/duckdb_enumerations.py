@@ -37,7 +37,7 @@ class Enumerations:
                 continue
             held, kind = f"{name} texts", quoted(f"{name} texts {place}")
             self._connection.register(held, pa.table({"text": known}))
-            self._connection.execute(f"CREATE TYPE {kind} AS ENUM (SELECT text FROM {quoted(held)} ORDER BY 1)")
+            self._connection.execute(f"CREATE TEMP TYPE {kind} AS ENUM (SELECT text FROM {quoted(held)} ORDER BY 1)")
             self._connection.unregister(held)
             casts.append(f"CAST({quoted(column)} AS {kind}) AS {quoted(column)}")
             kinds[column] = len(known)
