@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -27,6 +28,7 @@ import ringfence as rf
 from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows import duckdb_lines
 from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.duckdb_sql import some_columns
 from ringfence.rows.sources import LOW
 from ringfence.rows.steps import numbered
 from ringfence.spec.data import Data
@@ -694,6 +696,32 @@ def test_a_missing_column_is_told_before_rows_are_read(tmp_path: Path) -> None:
     spec = rf.Spec(data={"source": "people.csv"}, attributes=attributes, privacy={"k": 1}).at(tmp_path)
     with pytest.raises(DataError, match="has no column 'city'"):
         rf.run(spec, tmp_path / "out")
+
+
+def test_columns_of_a_table_are_asked_for_without_a_compiler() -> None:
+    table = pa.table({'a "b"': [1, 2], "ß": ["x", None], "C": [True, False], "d": [0.5, None]})
+    with DuckDB(Data()) as engine:
+        rows = engine.hold(table)
+        engine._duckdb.register(rows.get_name(), table)
+        plain = [
+            rows,
+            rows.drop("C"),
+            rows.select("d", "ß"),
+            rows.drop("C").select(rows["ß"].name("d"), rows["d"].name("ß"), rows['a "b"']).drop("ß"),
+            rows.rename({"x": "d", "d": "C"}).select("x", "d", "ß").rename({"C": "x"}),
+            rows.mutate(e=rows["d"]),
+        ]
+        for each in plain:
+            said = some_columns(each.op())
+            assert said is not None
+            found = engine._duckdb.execute(said).to_arrow_table()
+            compiled = engine._duckdb.execute(str(ibis.duckdb.compile(each))).to_arrow_table()
+            assert found.equals(compiled)
+            assert found.column_names == [*each.columns]
+        other = engine.hold(table)
+        joined = rows.inner_join(other, [rows["C"] == other["C"]])
+        for each in (rows.filter(rows["C"]), rows.select(rows["d"] + 1), rows.distinct(), joined):
+            assert some_columns(each.op()) is None
 
 
 def test_statements_are_kept_and_secrets_are_not_in_them() -> None:

@@ -7,6 +7,7 @@ import ibis.expr.datatypes as dt
 import ibis.expr.operations as ops
 import pyarrow as pa
 
+from ringfence.rows.duckdb_words import quoted
 from ringfence.rows.in_memory import drawn
 from ringfence.rows.steps import with_columns
 
@@ -15,7 +16,26 @@ from ringfence.rows.steps import with_columns
 def statement(node: ops.Node) -> str:
     """Return an expression in SQL. Tables are numbered, so that runs of one shape have equal expressions, and to put
     one into words takes longer than to carry it out on some thousand rows."""
-    return str(ibis.duckdb.compile(node.to_expr()))
+    return some_columns(node) or str(ibis.duckdb.compile(node.to_expr()))
+
+
+def some_columns(node: ops.Node) -> str | None:
+    """Return in SQL what is no more than some columns of a table; None for all else. Many a job on a small file asks
+    for nothing else, and then need not load what puts other expressions into words."""
+    fields = {name: name for name in node.schema}
+    while not isinstance(node, ops.DatabaseTable):
+        if isinstance(node, ops.Project) and all(_is_of(node.parent, node.values[field]) for field in fields.values()):
+            fields = {name: node.values[field].name for name, field in fields.items()}
+        elif not isinstance(node, ops.DropColumns):
+            return None
+        node = node.parent
+    columns = ", ".join(f"{quoted(field)} AS {quoted(name)}" for name, field in fields.items())
+    return f"SELECT {columns} FROM {quoted(node.name)}"
+
+
+def _is_of(table: ops.Node, value: ops.Value) -> bool:
+    """Whether a value is a column of a table as it is."""
+    return isinstance(value, ops.Field) and value.rel == table
 
 
 @ibis.udf.scalar.builtin(signature=((dt.string,), dt.Decimal(38, 0)))
