@@ -8,10 +8,10 @@ Terrovitis, Mamoulis, Kalnis: Privacy-preserving Anonymization of Set-valued Dat
 """
 
 import numpy as np
-from numba import njit
 
 from ringfence.arrays import Bools, Ints, Longs
 from ringfence.census.baskets import Baskets
+from ringfence.compiling import njit
 from ringfence.search.itemsets.find import find_cut
 
 MOST_STAMPS = 2**27
@@ -44,7 +44,7 @@ def count_tree(baskets: Baskets, k: int, m: int, *, apriori: bool) -> int | None
     return int(_distinct_sets(starts, held, above, m, count))
 
 
-@njit(nogil=True)  # not cached: a function that calls itself does not survive it
+@njit(cache=True, nogil=True)
 def _extended(
     starts: Longs, items: Ints, nodes: Longs, parent: Longs, root: int, number: Longs, count: int
 ) -> tuple[Longs, Longs]:
@@ -67,45 +67,52 @@ def _extended(
     return sizes, held[:size]
 
 
-@njit(nogil=True)  # not cached: a function that calls itself does not survive it
+@njit(cache=True, nogil=True)
 def _distinct_sets(starts: Longs, held: Longs, above: Bools, m: int, count: int) -> int:
     """Return how many sets of 1 to m unrelated nodes are held by some row, those with the same first node together."""
     rows = np.searchsorted(starts, np.arange(len(held)), side="right") - 1
     order = np.argsort(held, kind="mergesort")
     bounds = np.searchsorted(held[order], np.arange(count + 1))
     stamps = np.full(2 * count ** (m - 1), -1, np.int32)  # of sets of each size, by their nodes after the first
-    chosen = np.empty(m, np.int64)
     found = 0
     for first in range(count):
-        chosen[0] = first
         found += bounds[first] < bounds[first + 1]
         for at in order[bounds[first] : bounds[first + 1]]:
-            found += _extend(chosen, 1, 0, 0, held[at + 1 : starts[rows[at] + 1]], above, stamps, m)
+            found += _extend(first, held[at + 1 : starts[rows[at] + 1]], above, stamps, m)
     return found
 
 
-@njit(nogil=True)  # not cached: a function that calls itself does not survive it
-def _extend(chosen: Longs, size: int, code: int, before: int, others: Longs, above: Bools, stamps: Ints, m: int) -> int:
-    """Return how many sets are new that go on from some chosen nodes with others of their row.
+@njit(cache=True, nogil=True)
+def _extend(first: int, others: Longs, above: Bools, stamps: Ints, m: int) -> int:
+    """Return how many sets are new that go on from a first node with others of its row, depth first.
 
-    `code` numbers the chosen nodes after the first among those of as many, and `before` is how many codes shorter sets
-    have together.
+    Of the `size` nodes that are chosen, `codes` numbers those after the first among those of as many, `before` is how
+    many codes shorter sets have together, and `places` is which of the others is next.
     """
-    count, found = len(above), 0
-    if size == m:
-        return 0
-    here = before + count ** (size - 1) * (size > 1)
-    for i in range(len(others)):
-        node = others[i]
+    count, found, size = len(above), 0, 1
+    chosen, places, codes, before = (
+        np.zeros(m + 1, np.int64),
+        np.zeros(m + 1, np.int64),
+        np.zeros(m + 1, np.int64),
+        np.zeros(m + 1, np.int64),
+    )
+    chosen[0] = first
+    while size > 0:
+        if size == m or places[size] == len(others):
+            size -= 1
+            continue
+        node = others[places[size]]
+        places[size] += 1
         related = False
         for other in chosen[:size]:
             related |= above[other, node]
         if related:
             continue
-        place = here + code * count + node
-        if stamps[place] != chosen[0]:
-            stamps[place] = chosen[0]
+        code = codes[size] * count + node
+        if stamps[before[size] + code] != first:
+            stamps[before[size] + code] = first
             found += 1
         chosen[size] = node
-        found += _extend(chosen, size + 1, code * count + node, here, others[i + 1 :], above, stamps, m)
+        size += 1
+        places[size], codes[size], before[size] = places[size - 1], code, before[size - 1] + count ** (size - 1)
     return found
