@@ -1,6 +1,7 @@
 """Databases that are kept from job to job: nothing of one is left for the next."""
 
-import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -87,16 +88,28 @@ def test_a_large_database_is_closed() -> None:
         database.execute("SELECT 1")
 
 
+FORKED = """
+import os, sys
+import pyarrow as pa
+from ringfence.rows.duckdb import DuckDB
+from ringfence.spec.data import Data
+
+def used():
+    with DuckDB(Data()) as engine:
+        assert engine.fetch(engine.keep(engine.hold(pa.table({"town": ["Oslo"]})))).num_rows == 1
+        return engine._database
+
+kept = used()
+for uses in (True, False):
+    if os.fork() == 0:
+        assert not uses or used() is not kept
+        del kept
+        sys.exit()  # with all that Python does at the end
+    assert os.wait()[1] == 0
+assert used() is kept
+"""
+
+
 def test_a_process_that_is_forked_makes_its_own() -> None:
-    with DuckDB(Data()) as engine:
-        engine.keep(engine.hold(TABLE))
-        kept = engine._database
-    child = os.fork()
-    if child == 0:
-        with DuckDB(Data()) as engine:
-            fetched = engine.fetch(engine.keep(engine.hold(TABLE)))
-            os._exit(engine._database is kept or not fetched.equals(TABLE))
-    assert os.waitpid(child, 0)[1] == 0
-    with DuckDB(Data()) as engine:
-        engine.keep(engine.hold(TABLE))
-        assert engine._database is kept
+    """In a process of its own, that has no other threads."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], check=True, timeout=60)

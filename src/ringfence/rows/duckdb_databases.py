@@ -6,6 +6,7 @@ it is kept only if nothing of the job can be left in it. Its settings are the ne
 """
 
 import atexit
+import ctypes
 import os
 from contextlib import suppress
 from typing import Any
@@ -14,19 +15,14 @@ from ringfence.rows.duckdb_sql import draw
 
 LARGEST = 1 << 26
 """A database that takes more bytes than this is closed."""
-_idle: list[tuple[int, Any]] = []
-"""The database that is kept, if one is, and the process that made it."""
-_of_parents: list[Any] = []
-"""Those of processes that this one was forked from: it has none of their threads, and must not even close them."""
+_idle: list[Any] = []
+"""The database that is kept, if one is."""
 
 
 def taken() -> Any:
     """Return a connection to a database that nobody else uses, from which others are made."""
-    while _idle:
-        process, kept = _idle.pop()
-        if process == os.getpid():
-            return kept
-        _of_parents.append(kept)
+    with suppress(IndexError):
+        return _idle.pop()
     import duckdb
 
     database: Any = duckdb.connect()
@@ -46,7 +42,7 @@ def given_back(database: Any) -> None:
             " (SELECT sum(memory_usage_bytes) FROM duckdb_memory())"
         ).fetchone()
         if databases == 1 and used <= LARGEST and not _idle:
-            _idle.append((os.getpid(), database))
+            _idle.append(database)
             return
     database.close()
 
@@ -54,7 +50,15 @@ def given_back(database: Any) -> None:
 @atexit.register
 def close_idle() -> None:
     """Close the database that is kept."""
-    for process, database in _idle:
-        if process == os.getpid():
-            database.close()
-    _idle.clear()
+    while _idle:
+        _idle.pop().close()
+
+
+def _let_be() -> None:
+    """Forget a database in a process that was forked: it has none of the threads of it, and would wait for them without
+    end when it is closed, even where Python closes it as the process ends. So it is never let go."""
+    while _idle:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_idle.pop()))
+
+
+os.register_at_fork(after_in_child=_let_be)
