@@ -718,3 +718,11 @@ def test_any_spec_survives_a_round_trip(parts: dict[str, Any]) -> None:
 def test_what_is_no_specification_is_told_from_one(verb: Callable[..., object], spec: object) -> None:
     with pytest.raises(SpecError, match=rf"the specification is a {type(spec).__name__}; allowed: a Spec, made by"):
         verb(pa.table({"age": [1, 2]}), spec)
+
+
+def test_paths_with_any_text_are_written_as_they_are() -> None:
+    odd = ['a "b"', "back\\slash", "line\nbreak", "\x01\x7f\x85", "\u2028", "é\U0001f600", "[x]", "'", "#"]
+    paths = [[leaf, f"above {leaf}", "*"] for leaf in odd]
+    spec = rf.Spec(attributes={"a": {"role": "quasi", "hierarchy": {"paths": paths}}}, privacy={"k": 2})
+    assert rf.Spec.loads(spec.dumps()) == spec
+    assert all(f"    {part}" in spec.dumps() for part in ('["[x]", "above [x]", "*"],', '["#", "above #", "*"],'))

@@ -18,7 +18,7 @@ def how_written(engine: Engine, rows: ibis.Table, data: Data) -> tuple[Data, lis
     """Return how the cells of some rows are to be read, and why."""
     with held(engine, rows) as kept:
         kinds = {name: kind for name, kind in kept.schema().items() if kind.is_string() or kind.is_numeric()}
-        sizes = engine.variety(kept, [*kinds])
+        sizes = {name: engine.variety(kept, [name])[name] for name in kinds}  # one at a time: of all, sets may be large
         columns = {name: value_counts(engine, kept, name) for name, size in sizes.items() if size <= MOST_READ}
     found: dict[str, Any] = {}
     words, told = missing_words(columns)
