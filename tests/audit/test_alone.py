@@ -26,6 +26,7 @@ ALLOWED = {
     "ringfence.compiling",  # how numba compiles, and where that is kept
     "ringfence.spec.regions",  # facts that a specification means: which country is where
     *(
+        "ringfence.rows.coded",  # texts as numbers, read as the texts that they are
         "ringfence.rows.engine",
         "ringfence.rows.sources",
         "ringfence.rows.columns",

@@ -142,7 +142,8 @@ def make_audited(
     held = None
     with engine_for(spec.data, source) as engine:
         if not isinstance(source, str | Path) and not is_spark(source):
-            plain = plain_number_table(canonical_table(as_arrow(source), spec.data.missing_values), spec.data)
+            given = _coded_where_counted(as_arrow(source), spec)
+            plain = plain_number_table(canonical_table(given, spec.data.missing_values), spec.data)
             held = with_spelled_dates(cast_table(engine, plain, spec.data.types), spec.formats)
         original = source if held is None else held
         rows = open_again(engine, original, spec)
@@ -161,6 +162,18 @@ def make_audited(
         release = release_of(job, table, verdict, diary, original, *beside)
         # Models need to know which row was which, and nobody does after this.
         return replace(release, measured=job.measured(published, values, counts)) if spec.purpose.predict else release
+
+
+def _coded_where_counted(table: "pa.Table", spec: Spec) -> "pa.Table":
+    """Return a table in which the texts that rows are counted by are coded, once for all that is asked of them. All
+    others may be different in every row."""
+    from ringfence.census.census import counted_columns
+    from ringfence.rows.coded import coded
+
+    if spec.data.memory_limit is not None:  # everything goes by statements
+        return table
+    looked_at = {*counted_columns(spec), *spec.of_role("sensitive")}
+    return coded(table, [name for name in table.column_names if name in looked_at])
 
 
 def _rewrite_rows(

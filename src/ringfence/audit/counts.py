@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ringfence.arrays import Bools, Floats, Longs
+from ringfence.arrays import Bools, Floats, Longs, distinct
 from ringfence.audit.labels.blocks import has_blocks
 from ringfence.audit.labels.reading import speller
 from ringfence.audit.labels.spelling import ROOT, plain
 from ringfence.errors import DataError
+from ringfence.rows.coded import is_coded, told_apart
 from ringfence.spec import Spec
 
 
@@ -106,7 +107,7 @@ class Released:
 
     def cells(self, values: Longs, count: int) -> Cells:
         """Return how many rows of each class have each value, given the value, below `count`, of each combination."""
-        pairs, which = np.unique(self.class_of * count + values, return_inverse=True)
+        pairs, _, which = distinct(self.class_of * count + values)
         return Cells(
             classes=pairs // count,
             values=pairs % count,
@@ -169,11 +170,11 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
 
     What stands for a missing value is one, unless values are missing in another way too: a reader tells these apart.
     """
-    if pa.types.is_dictionary(column.type):
+    if pa.types.is_dictionary(column.type) and not is_coded(column.type):
         column = column.cast(column.type.value_type)
     try:
-        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-        values = [*_told(encoded.dictionary)]
+        which, different = told_apart(column)
+        values = [*_told(different)]
     except (pa.ArrowException, ValueError):
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
@@ -181,7 +182,7 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
     gaps = [place for place, value in enumerate(values) if _is_gap(value, spec)]
     if len(gaps) == 1:
         values[gaps[0]] = None
-    return values, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return values, which
 
 
 def _told(values: pa.Array) -> Iterator[Any]:
@@ -212,9 +213,9 @@ def classes(quasi: Sequence[Column], count: int) -> tuple[Longs, Longs]:
     packed, span = np.zeros(count, np.int64), 1
     for column in quasi:
         if span * len(column.labels) >= 2**63:
-            ranks, packed = np.unique(packed, return_inverse=True)
+            ranks, _, packed = distinct(packed)
             span = len(ranks)
         packed = packed * len(column.labels) + column.codes
         span *= len(column.labels)
-    _, firsts, class_of = np.unique(packed, return_index=True, return_inverse=True)
+    _, firsts, class_of = distinct(packed)
     return firsts, class_of

@@ -29,6 +29,7 @@ from ringfence.audit.labels.trees import Tree
 from ringfence.audit.trace.against import complete
 from ringfence.audit.trace.rows import RAW, Origin, recoded
 from ringfence.audit.verdict import Finding, some
+from ringfence.rows.coded import told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -194,7 +195,7 @@ def _beside_original(name: str, lines: Lines, known: Known, tree: Tree, spec: Sp
             all_ = "of the original" if known.gone else "of the published ones"
             yield _wrong(name, label, f"{some(count, 'row')}, but {rows:,} {all_} have it", abs(count - rows))
     if spec.data.entity is not None and not known.gone:
-        people = counted[spec.data.entity].combine_chunks().dictionary_encode().indices.to_numpy()
+        people = told_apart(counted[spec.data.entity])[0]
         pairs = np.unique(np.stack([line_of, people]), axis=1)[0]
         behind = np.bincount(pairs[pairs >= 0], minlength=len(lines.labels))
         for label, count, owners in zip(lines.labels, lines.rows.tolist(), behind.tolist(), strict=True):

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ringfence.arrays import Ints, Longs, sum_by
 from ringfence.errors import DataError
+from ringfence.rows.coded import texts_of
 from ringfence.rows.item_columns import item_lists
 from ringfence.spec import Spec
 from ringfence.values.builders import read_domain
@@ -143,7 +144,8 @@ def take_baskets(counted: pa.Table, spec: Spec, weight: str) -> BasketColumn:
     weights = counted[weight].to_numpy().astype(np.int64)
     if weights.sum() == 0:
         raise DataError("the data has no rows")
-    lists = item_lists(counted[name], spec.attributes[name].separator, name)
+    raw = texts_of(counted[name])
+    lists = item_lists(raw, spec.attributes[name].separator, name)
     offsets = lists.offsets.to_numpy().astype(np.int64)
     encoded = lists.values.dictionary_encode()
     indices = encoded.indices.to_numpy()
@@ -153,7 +155,7 @@ def take_baskets(counted: pa.Table, spec: Spec, weight: str) -> BasketColumn:
     leaves = domain.leaves[indices]
     return BasketColumn(
         baskets=Baskets.from_pairs(name, domain.hierarchy, row_of, leaves, len(lists), weights),
-        raw=counted[name].combine_chunks(),
+        raw=raw.combine_chunks(),
         offsets=offsets,
         leaves=leaves,
         items=lists.values.type,

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
+from ringfence.rows.coded import told_apart
 from ringfence.spec import Spec
 from ringfence.values.builders import Domain, read_domain
 from ringfence.values.grid import Grid
@@ -311,15 +312,13 @@ def _refuse_changing(spec: Spec, codes: Mapping[str, Ints], entity: str) -> None
             )
 
 
-def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Ints, pa.Array]:
+def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Longs, pa.Array]:
     """Return which of its distinct values each row of a column has, and these."""
-    flat = column.combine_chunks()
-    if pa.types.is_nested(flat.type):
+    if pa.types.is_nested(column.type):
         raise DataError(
-            f"column {name!r} holds {flat.type}, which has no labels; allowed: text, numbers, dates, truth values"
+            f"column {name!r} holds {column.type}, which has no labels; allowed: text, numbers, dates, truth values"
         )
-    encoded = flat.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False), encoded.dictionary
+    return told_apart(column)
 
 
 def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
 from ringfence.draft.spellings import read_days, recognize
+from ringfence.rows.coded import told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec.hierarchies import CodeSystem
@@ -182,10 +183,9 @@ def measure_together(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> 
     total = int(weights.sum())
     codes = {}
     for name in names:
-        values = counted[name].combine_chunks()
-        values = pc.add(values, 0) if pa.types.is_floating(values.type) else values  # 0 and -0 are one number
-        encoded = values.dictionary_encode(null_encoding="encode")
-        codes[name] = (encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary))
+        cells = counted[name]
+        which, values = told_apart(pc.add(cells, 0) if pa.types.is_floating(cells.type) else cells)  # 0 and -0 are one
+        codes[name] = (which, len(values))
     together = Pair(tuple(names), len(weights), int((weights == 1).sum()) / total)
     pairs = [_pair((a, b), *codes[a], *codes[b], weights, total) for a, b in combinations(names, 2)]
     return together, sorted(pairs, key=lambda pair: (-pair.unique, -pair.distinct))

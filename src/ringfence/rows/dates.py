@@ -4,6 +4,7 @@ Distinct texts are read here, by Python, wherever their rows lie: so a file and 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,12 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, first_in, listed
+from ringfence.rows.coded import coded_column, is_coded, is_text, retold
 from ringfence.rows.columns import check_columns, columns_read
 from ringfence.rows.engine import Engine
 from ringfence.rows.lookups import LookUp
 from ringfence.rows.moments import read_moment, spelled_moment
 from ringfence.rows.remote import is_spark
-from ringfence.rows.same_value import is_text
 from ringfence.rows.sources import RAW
 from ringfence.spec import Spec
 
@@ -61,19 +62,23 @@ def with_spelled_dates(table: pa.Table, formats: Mapping[str, Sequence[str]]) ->
     ['2020-02-01', '2020-02-01', None]
     """
     for name, given in formats.items():
-        if name not in table.column_names or not is_text(table[name].type):
+        if name not in table.column_names or not (is_text(table[name].type) or is_coded(table[name].type)):
             continue
-        column = table[name].combine_chunks()
-        encoded = column.dictionary_encode()
-        texts = encoded.dictionary.to_pylist()
-        known = spellings(name, texts, given, _first_of(column))
-        spelled = pa.array([known[text] for text in texts], column.type).take(encoded.indices)
+        column = coded_column(table[name])
+        spelled = retold(column, partial(_spelled, name, given, _first_of(column)))
         place = table.column_names.index(name)
-        table = table.set_column(place, table.schema.field(place), spelled)
+        table = table.set_column(place, table.schema.field(place).with_type(spelled.type), spelled)
     return table
 
 
-def _first_of(column: pa.Array) -> Callable[[list[str]], int | None]:
+def _spelled(
+    name: str, formats: Sequence[str], first_row: Callable[[list[str]], int | None], texts: pa.Array
+) -> pa.Array:
+    known = spellings(name, texts.to_pylist(), formats, first_row)
+    return pa.array([known[text] for text in texts.to_pylist()], pa.string())
+
+
+def _first_of(column: pa.ChunkedArray) -> Callable[[list[str]], int | None]:
     def first(texts: list[str]) -> int | None:
         wanted = {*texts}
         return next((row for row, text in enumerate(column.to_pylist(), 1) if text in wanted), None)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
+from ringfence.rows.coded import CODED, coded, plain, with_coded_lists
 from ringfence.rows.duckdb_databases import given_back, taken
 from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles
@@ -32,7 +33,7 @@ from ringfence.rows.duckdb_sql import (
 from ringfence.rows.duckdb_words import first_sentence, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
-from ringfence.rows.in_memory import coded, compares_alike, plain
+from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.number_marks import plain_number_rows
 from ringfence.rows.places import Place, find
 from ringfence.rows.repeated import FEW, Repeated, lines_repeat
@@ -145,11 +146,11 @@ class DuckDB(InMemory):
         return rows if as_it_stands else cast_rows(self, plain_number_rows(rows, data), data.types)
 
     def _hold_canonical(self, table: pa.Table, data: Data, as_it_stands: bool) -> ibis.Table:
-        return self.hold(table if as_it_stands else canonical_table(table, data.missing_values))
+        return self.hold(with_coded_lists(table) if as_it_stands else canonical_table(table, data.missing_values))
 
     def hold(self, table: pa.Table) -> ibis.Table:
         """Return the rows of a table that has come through the door before."""
-        return self._register(for_engine(table))
+        return self._register(for_engine(table, reads_coded=True))
 
     def stream(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> ibis.Table:
         """Return rows that come in batches from elsewhere: once, to be written."""
@@ -474,7 +475,8 @@ def _number(name: str) -> int:
 _WIDTHS = (8, 16, 32, 64)
 _TYPES: dict[pa.DataType, dt.DataType] = {
     pa.string(): dt.string,
-    pa.dictionary(pa.int32(), pa.string()): dt.string,
+    pa.large_string(): dt.string,
+    CODED: dt.string,
     pa.bool_(): dt.boolean,
     pa.date32(): dt.date,
     **{getattr(pa, f"{sign}int{width}")(): getattr(dt, f"{sign}int{width}") for sign in ("", "u") for width in _WIDTHS},

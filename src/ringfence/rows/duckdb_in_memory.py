@@ -4,7 +4,7 @@ Rows that repeat (`repeated`) are dealt with there, too. Where memory is to be s
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import ibis
 import ibis.expr.operations as ops
@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ringfence.rows.coded import coded
 from ringfence.rows.duckdb_memory import gibibytes
 from ringfence.rows.duckdb_repeats import Repeats
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_memory import (
     beside,
-    coded,
-    compares_alike,
+    compare_alike,
     counted,
     shuffled,
+    spelled_alike,
     stays_as_it_is,
     surplus,
     tallied,
@@ -40,6 +41,7 @@ class InMemory(Engine):
     """
 
     _limit: str | None
+    _held: dict[str, pa.Table]
     _repeats: Repeats
 
     @property
@@ -80,14 +82,14 @@ class InMemory(Engine):
 
     def combinations(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Read rows, and count them by `columns`: a table in memory where it lies, which takes a fifth of the time."""
-        held = self._plain(rows, columns, compares_alike)
+        held = self._compared(rows, columns)
         return super().combinations(rows, columns) if held is None else counted(held, columns)
 
     def tallies(self, tables: Sequence[tuple[ibis.Table, Sequence[str]]], digested: Sequence[str]) -> list[pa.Table]:
         """Return the `tally` of each table: of tables in memory where they lie, if all of them do."""
-        held = [self._plain(rows, [*dict.fromkeys([*columns, *digested])], compares_alike) for rows, columns in tables]
+        held = [self._compared(rows, [*dict.fromkeys([*columns, *digested])]) for rows, columns in tables]
         there = [table for table in held if table is not None]
-        if len(there) < len(tables):
+        if len(there) < len(tables) or not all(spelled_alike([each[name] for each in there]) for name in digested):
             return super().tallies(tables, digested)
         found = tallied(there, [columns for _, columns in tables], digested)
         for (rows, columns), each in zip(tables, found, strict=True):
@@ -98,8 +100,8 @@ class InMemory(Engine):
         self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
     ) -> int:
         """Return how many rows have cells more often than another table: of tables in memory where they lie."""
-        here, there = self._plain(ours, our_columns, compares_alike), self._plain(theirs, their_columns, compares_alike)
-        if here is None or there is None:
+        here, there = self._compared(ours, our_columns), self._compared(theirs, their_columns)
+        if here is None or there is None or not all(map(spelled_alike, zip(here.columns, there.columns, strict=True))):
             return super().surplus(ours, our_columns, theirs, their_columns)
         return surplus(here, there)
 
@@ -116,7 +118,7 @@ class InMemory(Engine):
 
     def counts(self, rows: ibis.Table, lots: Sequence[Sequence[str]]) -> list[pa.Table]:
         """Count rows by several lots of columns: of a table in memory, each by itself."""
-        held = [self._plain(rows, lot, compares_alike) for lot in lots]
+        held = [self._compared(rows, lot) for lot in lots]
         there = [(table, lot) for table, lot in zip(held, lots, strict=True) if table is not None]
         return super().counts(rows, lots) if len(there) < len(lots) else [counted(*each) for each in there]
 
@@ -129,7 +131,10 @@ class InMemory(Engine):
 
     def in_memory(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
         """Return some columns of rows if these are just those of a table in memory."""
-        return self._plain(rows, columns, stays_as_it_is)
+        name = self._lies(rows, columns)
+        table = None if name is None else self._held_as(name)
+        some = None if table is None else table.select(list(columns))
+        return some if some is not None and all(map(stays_as_it_is, some.schema.types)) else None
 
     def at_once(self, rows: ibis.Table, steps: Sequence[Step], columns: Sequence[str]) -> ibis.Table | None:
         """Carry steps out on rows that lie in memory, if these are steps and types that Arrow is for."""
@@ -159,25 +164,29 @@ class InMemory(Engine):
 
     def variety(self, rows: ibis.Table, columns: Sequence[str]) -> dict[str, int]:
         """Return how many different values some columns have."""
-        held = self._plain(rows, columns, compares_alike)
+        held = self._compared(rows, columns)
         if held is None:
             return super().variety(rows, columns)
         return {name: len(held[name].drop_null().unique()) for name in columns}
 
-    def _plain(
-        self, rows: ibis.Table, columns: Sequence[str], allowed: Callable[[pa.DataType], bool]
-    ) -> pa.Table | None:
-        """Return these columns of a table in memory, if they are just that, of types that are allowed, and memory is
-        not to be spared."""
+    def _compared(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table | None:
+        """Return these columns of a table in memory, their texts coded, if their cells can be compared there."""
+        name = self._lies(rows, columns)
+        table = None if name is None else self._held_as(name)
+        if name is None or table is None or not compare_alike(table.select(list(columns))):
+            return None
+        self._held[name] = coded(table, columns)  # once for all that is asked of it
+        return self._held[name].select(list(columns))
+
+    def _lies(self, rows: ibis.Table, columns: Sequence[str]) -> str | None:
+        """Return the name of the table in memory that these columns of rows are just those of, if there is one, and
+        memory is not to be spared."""
         node = rows.op()
         while isinstance(node, ops.DropColumns) or (
             isinstance(node, ops.Project) and all(_is_field(node.values[name], name) for name in columns)
         ):
             node = node.parent
-        held = self._held_as(node.name) if isinstance(node, ops.DatabaseTable) and self._limit is None else None
-        if held is None or not all(allowed(held.schema.field(name).type) for name in columns):
-            return None
-        return held.select(list(columns))
+        return node.name if isinstance(node, ops.DatabaseTable) and self._limit is None else None
 
 
 def _is_field(value: ops.Value, name: str) -> bool:

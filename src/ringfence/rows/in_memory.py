@@ -6,9 +6,7 @@ combinations, comparing rows by sums of digests, drawing the order of rows, and 
 (`steps.recoded`). All else is left to the engine, and so are types of which the two might not take the same cells for
 one (`compares_alike`).
 
-Texts that are repeated in many rows are *coded* here, as a list of the different ones and a number for each cell
-(Arrow's dictionaries), so that they are compared and moved as numbers are. Each text is in its list once; engines read
-them as the texts that they are. Nothing that is handed out is coded: the list may name what no row has any more.
+Texts are coded before they are counted or compared (`coded`), once for all that is asked of a table.
 """
 
 import os
@@ -19,70 +17,54 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs, Words
+from ringfence.rows.coded import is_coded, is_text, or_none
 from ringfence.rows.sources import HIGH, LOW, ROWS, WHICH
 
 BITS_32 = 0xFFFFFFFF
 
 
 def compares_alike(kind: pa.DataType) -> bool:
-    """Whether Arrow and engines take the same cells of a type for the same."""
+    """Whether Arrow and engines take the same cells of a type for the same, if they are canonical (`same_value`)."""
     types = pa.types
-    plain = types.is_string(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind)
-    return bool(plain or is_coded(kind))
+    plain = is_text(kind) or types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind)
+    return bool(plain or is_coded(kind) or is_fraction(kind) or (types.is_timestamp(kind) and kind.tz is None))
 
 
-def is_coded(kind: pa.DataType) -> bool:
-    """Whether texts of this type are coded."""
-    return bool(pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type))
+def is_fraction(kind: pa.DataType) -> bool:
+    """Whether numbers of this type may have a sign on zero, or be none: which Arrow then tells apart by their bits."""
+    return bool(kind in (pa.float32(), pa.float64()))
 
 
-def coded(table: pa.Table) -> pa.Table:
-    """Return a table with its texts coded, of each column by one list."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_string(field.type):
-            table = table.set_column(place, field.name, table[field.name].combine_chunks().dictionary_encode())
-    return table.unify_dictionaries().combine_chunks()
+def compare_alike(table: pa.Table) -> bool:
+    """Whether Arrow and engines take the same cells of a table for the same: of fractions, where they are canonical."""
+    kinds = table.schema.types
+    return all(map(compares_alike, kinds)) and all(
+        _are_canonical(column) for kind, column in zip(kinds, table.columns, strict=True) if is_fraction(kind)
+    )
 
 
-def plain(table: pa.Table) -> pa.Table:
-    """Return a table with its texts as texts."""
-    fields = [each.with_type(each.type.value_type) if is_coded(each.type) else each for each in table.schema]
-    return table.cast(pa.schema(fields)) if any(is_coded(each.type) for each in table.schema) else table
+def _are_canonical(fractions: pa.ChunkedArray) -> bool:
+    numbers = fractions.to_numpy()  # a missing one becomes NaN
+    strange = np.isnan(numbers) | ((numbers == 0) & np.signbit(numbers))
+    return bool(np.count_nonzero(strange) == fractions.null_count)
 
 
-def places(column: pa.ChunkedArray, values: pa.Array) -> Longs:
-    """Return where among some values, all different and of the column's type, each cell is; -1 where it is not."""
-    if not is_coded(column.type):
-        return _or_none(pc.index_in(column, values))
-    cells = column.unify_dictionaries().combine_chunks()
-    of_text = _or_none(pc.index_in(cells.dictionary, values))
-    of_gap = _or_none(pc.index_in(pa.nulls(1, values.type), values))
-    which = pc.fill_null(cells.indices, len(of_text)).to_numpy(zero_copy_only=False)
-    found: Longs = np.append(of_text, of_gap)[which]
-    return found
-
-
-def _or_none(numbers: pa.Array | pa.ChunkedArray) -> Longs:
-    places: Longs = pc.fill_null(numbers, -1).to_numpy().astype(np.int64)
-    return places
-
-
-def taken(values: pa.Array | pa.ChunkedArray, which: Longs) -> pa.Array:
-    """Return the values at some places, texts coded; nothing where the place is -1."""
-    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    values = values.dictionary_encode() if pa.types.is_string(values.type) else values
-    return values.take(pa.array(which, mask=which < 0))
+def spelled_alike(columns: Sequence[pa.ChunkedArray]) -> bool:
+    """Whether cells of some columns are the same as text files have them where they are the same to Arrow, or where
+    Arrow spells them alike: fractions and moments of two types, it may spell otherwise."""
+    kinds = {column.type for column in columns}
+    return len(kinds) == 1 or not any(is_fraction(kind) or pa.types.is_timestamp(kind) for kind in kinds)
 
 
 def stays_as_it_is(kind: pa.DataType) -> bool:
     """Whether cells of a type come out of an engine, where nothing is done to them, as they went in."""
-    return compares_alike(kind) or kind in (pa.float32(), pa.float64())
+    return compares_alike(kind) and not pa.types.is_large_string(kind)
 
 
 def counted(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
     found = table.group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
-    return plain(found.rename_columns([*columns, ROWS]))
+    return found.rename_columns([*columns, ROWS])
 
 
 def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digested: Sequence[str]) -> list[pa.Table]:
@@ -106,7 +88,7 @@ def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digest
         sums = summed.group_by(list(names), use_threads=False).aggregate(
             [([], "count_all"), (HIGH, "sum"), (LOW, "sum")]
         )
-        found.append(plain(sums.rename_columns([*names, ROWS, HIGH, LOW])))
+        found.append(sums.rename_columns([*names, ROWS, HIGH, LOW]))
     return found
 
 
@@ -151,14 +133,14 @@ def _lots(tables: Sequence[pa.Table], columns: Sequence[str], rows: int) -> tupl
 def _same(columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, int]:
     """Return a number for each cell of some columns, one after the other, the same for the same text; and how many."""
     kind = columns[0].type
-    if pa.types.is_integer(kind) and all(column.type == kind for column in columns):
+    if not (is_text(kind) or is_coded(kind)) and all(column.type == kind for column in columns):
         return _numbered(pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind))
     encoded = [_encoded(column) for column in columns]
     texts = [pc.fill_null(each.dictionary.cast(pa.string()), "") for each in encoded]
     known = pa.chunked_array([*texts, pa.array([""])]).unique()
     empty = pc.index_in(pa.array([""]), known)[0].as_py()
     codes = [
-        np.append(_or_none(pc.index_in(text, known)), empty)[
+        np.append(or_none(pc.index_in(text, known)), empty)[
             pc.fill_null(each.indices, len(text)).to_numpy(zero_copy_only=False)
         ]
         for each, text in zip(encoded, texts, strict=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.arrays import Bools, Longs
-from ringfence.rows.in_memory import taken
+from ringfence.rows.coded import taken
 from ringfence.rows.sources import OWN, PLACE, SHARE, TURN
 from ringfence.rows.steps import Hands, found_in, with_column, with_columns
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ringfence.rows.coded import is_coded
 from ringfence.rows.engine import Engine
-from ringfence.rows.in_memory import is_coded
 from ringfence.spec import Spec
 from ringfence.spec.written import CLOCK
 

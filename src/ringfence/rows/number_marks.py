@@ -6,12 +6,13 @@ text. A release is written with points.
 """
 
 import re
+from functools import partial
 
 import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.rows.same_value import is_text
+from ringfence.rows.coded import is_coded, is_text, retold
 from ringfence.spec.data import Data
 
 
@@ -50,11 +51,15 @@ def plain_number_table(table: pa.Table, data: Data) -> pa.Table:
     ['1234.50', '-7.5', '31.12.2024', None]
     """
     form = marked_number(data)
-    for place, field in enumerate(table.schema if form is not None else ()):
-        if is_text(field.type):
-            given = table.column(place)
-            bare = given if data.thousands is None else pc.replace_substring(given, data.thousands, "")
-            plain = pc.replace_substring(bare, data.decimal, ".")
-            changed = pc.if_else(pc.match_substring_regex(given, form), plain, given)
-            table = table.set_column(place, field, changed)
+    if form is None:
+        return table
+    for place, field in enumerate(table.schema):
+        if is_text(field.type) or is_coded(field.type):
+            table = table.set_column(place, field, retold(table.column(place), partial(_plain, form=form, data=data)))
     return table
+
+
+def _plain(given: pa.Array, form: str, data: Data) -> pa.Array:
+    bare = given if data.thousands is None else pc.replace_substring(given, data.thousands, "")
+    plain = pc.replace_substring(bare, data.decimal, ".")
+    return pc.if_else(pc.match_substring_regex(given, form), plain, given)

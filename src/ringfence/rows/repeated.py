@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.arrays import Longs, Words
-from ringfence.rows.in_memory import coded, drawn, plain
+from ringfence.rows.coded import coded, plain
+from ringfence.rows.in_memory import drawn
 from ringfence.rows.sources import ROWS
 from ringfence.rows.steps import Step, recoded
 

@@ -9,7 +9,7 @@ counts as alike. So cells become *canonical* at the door, and nothing behind it 
   or a day that such a text spells: `"9999"` in a text file and 9999 in a frame;
 - a time with a zone is the time that clocks in that zone show: an hour that they show twice is one hour;
 - a day has no time of day, even where a type could hold one;
-- a value out of a list (a category, a dictionary) is the value, and the list is not looked at.
+- a value out of a list (a category, a dictionary) is the value, and what else is in the list is not looked at.
 
 Text, whole numbers and decimals of one type are one value if they are the same to the last digit, as they come.
 Tables in memory are made canonical as Arrow; files that an engine reads, by expressions that say the same.
@@ -17,6 +17,7 @@ Tables in memory are made canonical as Arrow; files that an engine reads, by exp
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import ibis
@@ -25,6 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import DataError
+from ringfence.rows.coded import coded_column, is_coded, is_text, lists_texts, retold
 
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Types whose cells refer to text that lies elsewhere, which cannot be computed with; and those that hold the text."""
@@ -42,8 +44,8 @@ def missing_words(words: Iterable[str]) -> list[str]:
 def canonical_table(table: pa.Table, missing: Sequence[str]) -> pa.Table:
     """Return a table in which cells that are one value are the same.
 
-    Columns keep their types, but for dictionaries and views, which become what they hold. Zones stay: of two moments
-    that clocks show alike, the earlier stands for both.
+    Columns keep their types, but for dictionaries and views, which become what they hold, and texts out of a list,
+    which are `coded`. Zones stay: of two moments that clocks show alike, the earlier stands for both.
 
     >>> odd = pa.table({"size": [-0.0, 0.0, float("nan"), None], "word": ["", "?", "a", None]})
     >>> canonical_table(odd, ["?"]).to_pydict()
@@ -54,11 +56,20 @@ def canonical_table(table: pa.Table, missing: Sequence[str]) -> pa.Table:
         column = table.column(place)
         if pa.types.is_interval(field.type):
             raise _without_measure(field.name)
-        chunks = [_canonical(chunk, words) for chunk in column.chunks]
-        if any(new is not old for new, old in zip(chunks, column.chunks, strict=True)):
-            kind = chunks[0].type
-            table = table.set_column(place, field.with_type(kind), pa.chunked_array(chunks, kind))
+        plain = _canonical_column(column, words)
+        if plain is not column:
+            table = table.set_column(place, field.with_type(plain.type), plain)
     return table
+
+
+def _canonical_column(column: pa.ChunkedArray, words: pa.Array) -> pa.ChunkedArray:
+    """Return a column with canonical cells: itself, where it has no others."""
+    if lists_texts(column.type):
+        return retold(coded_column(column), partial(_words, words=words))
+    chunks = [_canonical(chunk, words) for chunk in column.chunks]
+    if all(new is old for new, old in zip(chunks, column.chunks, strict=True)):
+        return column
+    return pa.chunked_array(chunks, chunks[0].type)
 
 
 def _without_measure(name: str) -> DataError:
@@ -148,11 +159,6 @@ def _words(array: pa.Array, words: pa.Array) -> pa.Array:
     return pc.if_else(gaps, pa.scalar(None, array.type), array) if pc.any(gaps).as_py() else array
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
 def _plain_numbers(array: pa.Array, _: pa.Array) -> pa.Array:
     """Return floats without NaN, and zeros without a sign; the reciprocal tells the sign of a zero."""
     wide = array.cast(pa.float64())
@@ -190,10 +196,13 @@ def _as_clocks_show(array: pa.Array, _: pa.Array) -> pa.Array:
     return array if moments.equals(array) else moments
 
 
-def for_engine(table: pa.Table) -> pa.Table:
-    """Return a table as engines read it: times as clocks show them, no dictionaries, floats of 32 bits at least."""
+def for_engine(table: pa.Table, *, reads_coded: bool = False) -> pa.Table:
+    """Return a table as engines read it: times as clocks show them, no dictionaries, but for coded texts where the
+    engine `reads_coded` ones, floats of 32 bits at least."""
     for place, field in enumerate(table.schema):
         column, kind = table.column(place), field.type
+        if reads_coded and is_coded(kind):
+            continue
         if pa.types.is_timestamp(kind) and kind.tz is not None:
             column = pc.local_timestamp(column)
         elif pa.types.is_dictionary(kind):

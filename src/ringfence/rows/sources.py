@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.rows.coded import plain
 from ringfence.spec.data import Data
 
 OWN = "7b1f6c9e"
@@ -128,7 +129,7 @@ def assemble(
     """
     own = table.select([name for name in columns if name not in changed.column_names]).take(pa.array(positions))
     names = dict.fromkeys([*columns, *changed.column_names])
-    rows = pa.table({name: (changed if name in changed.column_names else own)[name] for name in names})
+    rows = plain(pa.table({name: (changed if name in changed.column_names else own)[name] for name in names}))
     kept = [name for name in columns if name not in changed.column_names and name not in cast]
     match kind_of(source):
         case "pandas":

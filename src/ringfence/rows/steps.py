@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs, distinct_rows
-from ringfence.rows.in_memory import compares_alike, is_coded, places, taken
+from ringfence.rows.coded import is_coded, places, taken
+from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW
 
 MASK = "*"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -160,13 +161,13 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
                     f"{where}.file: row 1 of {given.file!r} seems to name its columns ({listed(map(repr, paths[0]))}),"
                     " and would become a leaf: every row should be leaf, parent, ..., root; take that row out"
                 )
-            hierarchy = Hierarchy.from_paths(sorted_paths(paths, attribute, where), missing=missing, where=where)
+            hierarchy = _written_out(tuple(sorted_paths(paths, attribute, where)), missing, where)
         case PathsHierarchy(paths=rows):
             paths = sorted_paths([tuple(row) for row in rows], attribute, where)
-            hierarchy = Hierarchy.from_paths(paths, missing=missing, where=where)
+            hierarchy = _written_out(tuple(paths), missing, where)
         case TreeHierarchy(tree=tree):
             paths = tree_paths(tree, (ROOT,), where)
-            hierarchy = Hierarchy.from_paths(sorted_paths(paths, attribute, where), missing=missing, where=where)
+            hierarchy = _written_out(tuple(sorted_paths(paths, attribute, where)), missing, where)
         case IntervalHierarchy() as given:
             paths = [interval_path(key, given) for key in keys if isinstance(key, Decimal)]
             hierarchy = _from_data(name, paths, missing)
@@ -197,6 +198,12 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
         return hierarchy
     marks = boundary.level if isinstance(boundary, BoundaryLevel) else boundary
     return hierarchy.with_boundary(marks, f"attributes.{name}.boundary")
+
+
+@lru_cache(maxsize=50)
+def _written_out(paths: tuple[tuple[str, ...], ...], missing: bool, where: str) -> Hierarchy:
+    """Return the hierarchy of some paths: the next job often has the same, whatever its rows are."""
+    return Hierarchy.from_paths(paths, missing=missing, where=where)
 
 
 def _refuse_bracketed(name: str, support: Mapping[str, int], attribute: Attribute) -> None:

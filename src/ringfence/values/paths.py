@@ -5,6 +5,7 @@ import datetime as dt
 import io
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from pathlib import Path
 
 from ringfence.errors import DataError, SpecError
@@ -54,20 +55,29 @@ def file_paths(path: Path, given: FileHierarchy, where: str) -> list[tuple[str, 
         raise SpecError(f"{where}.file: {str(path)!r} is a folder; it should be a file with one row a leaf") from None
     except (OSError, UnicodeDecodeError, LookupError) as error:
         raise SpecError(f"{where}.file: cannot read {str(path)!r} as {given.encoding}: {error}") from None
-    delimiter = given.delimiter or _guess_delimiter(content)
-    paths = []
     try:
-        for row_number, row in enumerate(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter), 1):
-            cells = [cell for cell in row if cell != ""]
-            if row and row[0] == "" and cells:
-                raise SpecError(f"{where}.file: row {row_number} of {str(path)!r} has no leaf in its first field")
-            if cells:
-                paths.append(tuple(cells))
+        paths, leafless = _paths_in(content, given.delimiter or _guess_delimiter(content))
     except csv.Error as error:
         raise SpecError(f"{where}.file: cannot read {str(path)!r}: {error}") from None
+    if leafless is not None:
+        raise SpecError(f"{where}.file: row {leafless} of {str(path)!r} has no leaf in its first field")
     if not paths:
         raise SpecError(f"{where}.file: {str(path)!r} is empty; it needs one row a leaf: leaf, parent, ..., root")
-    return list(dict.fromkeys(paths))  # a row that stands there twice says the same twice
+    return [*paths]
+
+
+@lru_cache(maxsize=50)
+def _paths_in(content: str, delimiter: str) -> tuple[tuple[tuple[str, ...], ...], int | None]:
+    """Return the paths that a text writes out, each once, and the first row that has no leaf: a job asks for the same
+    ones several times, and the next job often again."""
+    paths: dict[tuple[str, ...], None] = {}  # a row that stands there twice says the same twice
+    for row_number, row in enumerate(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter), 1):
+        cells = tuple(cell for cell in row if cell != "")
+        if row and row[0] == "" and cells:
+            return (), row_number
+        if cells:
+            paths[cells] = None
+    return tuple(paths), None
 
 
 def _guess_delimiter(content: str) -> str:

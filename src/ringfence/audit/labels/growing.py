@@ -135,16 +135,25 @@ def _rows(given: FileHierarchy, spec: Spec, where: str) -> list[tuple[str, ...]]
     path = spec.locate(given.file)
     try:
         content = path.read_bytes().decode(given.encoding).removeprefix("\ufeff")
-        delimiter = given.delimiter or max(DELIMITERS, key=content.count)
-        rows = [*csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)]
+        rows, leafless = _written_rows(content, given.delimiter or max(DELIMITERS, key=content.count))
     except FileNotFoundError:
         raise SpecError(f"{where}.file: there is no file {str(path)!r}") from None
     except (OSError, UnicodeError, LookupError, csv.Error) as error:
         raise SpecError(f"{where}.file: cannot read {str(path)!r} as {given.encoding}: {error}") from None
-    for number, row in enumerate(rows, 1):
-        if any(row) and not row[0]:
-            raise SpecError(f"{where}.file: row {number} of {str(path)!r} has no leaf in its first field")
-    return [*dict.fromkeys(tuple(filter(None, row)) for row in rows if any(row))]  # the same row twice says it twice
+    if leafless:
+        raise SpecError(f"{where}.file: row {leafless} of {str(path)!r} has no leaf in its first field")
+    return [*rows]
+
+
+@lru_cache(maxsize=50)
+def _written_rows(content: str, delimiter: str) -> tuple[tuple[tuple[str, ...], ...], int]:
+    """Return the rows of a text that say something, without their empty fields, and the first that has no leaf, or 0.
+
+    The same row twice says it twice.
+    """
+    rows = [*csv.reader(io.StringIO(content, newline=""), delimiter=delimiter)]
+    leafless = next((number for number, row in enumerate(rows, 1) if any(row) and not row[0]), 0)
+    return tuple(dict.fromkeys(tuple(filter(None, row)) for row in rows if any(row))), leafless
 
 
 def _branches(tree: Any, where: str) -> Iterator[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from ringfence.audit.labels.held import held_in
 from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.trace.flows import Graph
 from ringfence.compiling import njit
+from ringfence.rows.coded import told_apart
 from ringfence.spec import Spec
 
 NONE = np.zeros(0, np.int64)
@@ -79,7 +80,7 @@ def read_sides(
         merged.append(Column(name, tuple(labels), np.concatenate(codes)))
     _, together = classes(merged, release.num_rows + original.num_rows)
     numbers = np.split(together, [release.num_rows])
-    people = None if whose is None else original[whose].combine_chunks().dictionary_encode().indices.to_numpy()
+    people = None if whose is None else told_apart(original[whose])[0]
     ours, theirs = (
         _sorted([read(table[name], name, spec) for name in quasi], number, table[rows].to_numpy(), owners)
         for table, read, number, owners in zip(

@@ -24,6 +24,7 @@ from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import read_sides, runs
 from ringfence.audit.verdict import Finding, some
 from ringfence.errors import DataError, first_in, listed, suggestion
+from ringfence.rows.coded import told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
@@ -172,8 +173,7 @@ def _as_read(column: Column) -> tuple[list[str | None], Longs]:
 
 def numbered(counted: pa.Table, name: str) -> Longs:
     """Return a number for each value of a column; values are told apart exactly as they stand."""
-    encoded = counted[name].combine_chunks().dictionary_encode()
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+    return told_apart(counted[name])[0]
 
 
 def summed(first: Longs, second: Longs, rows: Longs) -> tuple[Longs, Longs, Longs]:

@@ -30,6 +30,7 @@ from ringfence.audit.trace.basket_tracing import trace_pairs
 from ringfence.audit.trace.linkage import cover
 from ringfence.audit.verdict import Finding, some
 from ringfence.rows.basket_rows import CountedBaskets, as_baskets
+from ringfence.rows.coded import texts_of
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import BUCKET, COUNT, HIGH, LOW, ROWS, WHICH, WHOSE
 from ringfence.spec import Spec
@@ -255,7 +256,8 @@ def _labels_hold(
             published = read_labels(counted[name], name, spec)
             # A tree may be grown over the values: also over those of rows that went.
             whole = engine.count(original, [name])
-            raw = pa.chunked_array([*whole[name].chunks, *counted[RAW + name].chunks], whole[name].type)
+            raws = [texts_of(cells) for cells in (whole[name], counted[RAW + name])]
+            raw = pa.chunked_array([chunk for cells in raws for chunk in cells.chunks], raws[0].type)
             amounts = np.concatenate([whole[ROWS].to_numpy(), np.zeros_like(rows)])
             held = cover(published, read_column(raw, name, spec), amounts, spec)
             leaves = held.leaves[whole.num_rows :]

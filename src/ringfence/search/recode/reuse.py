@@ -13,6 +13,7 @@ from ringfence.census.census import Census, take_census
 from ringfence.errors import DataError, listed
 from ringfence.judging.models import promise
 from ringfence.plans.recode import ColumnPlan, GlobalPlan
+from ringfence.rows.coded import told_apart
 from ringfence.search.decision import Decision
 from ringfence.search.recode.recoded import decision_for
 from ringfence.spec import Spec
@@ -41,14 +42,14 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     lost = np.zeros(counted.num_rows, bool)
     weights = counted[weight].to_numpy()
     for name, hierarchy in known.items():
-        values = counted[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        keys = read_keys(name, spec, values.dictionary.to_pylist(), [1] * len(values.dictionary))
+        which, values = told_apart(counted[name])
+        keys = read_keys(name, spec, values.to_pylist(), [1] * len(values))
         # Rows that miss a value and may not are dealt with when the census is taken.
         judged = [key is not None or spec.data.missing == "value" for key in keys]
         strange = np.array([j and bool(uncovered([key], [1], hierarchy)) for j, key in zip(judged, keys, strict=True)])
         if strange.any():
-            unknown[name] = values.dictionary.filter(pa.array(strange))
-            lost |= strange[values.indices.to_numpy(zero_copy_only=False)]
+            unknown[name] = values.filter(pa.array(strange))
+            lost |= strange[which]
     if unknown and not suppress_unknown:
         found = listed(f"{name!r}: {listed(map(repr, some.to_pylist()[:10]))}" for name, some in unknown.items())
         raise DataError(
