@@ -221,5 +221,6 @@ def test_a_seed_repeats_the_draw_of_a_ring_and_nothing_else_does(seed: int | Non
     # One long ring: in rings of k rows all slots look alike, whatever is drawn.
     method = {"name": "ring", "uncut": True} | ({} if seed is None else {"seed": seed})
     asked = rf.Spec(attributes={"age": FLAT, "n": {"role": "insensitive"}}, privacy={"k": 3}, method=method)
-    drawn = [rf.anonymize(frame, asked).table.sort_values("n")["age"].to_list() for _ in range(2)]
-    assert (drawn[0] == drawn[1]) == repeats
+    # Two draws are the same once in a thousand times, since the shifts of the whole ring are likelier; five never are.
+    drawn = {tuple(rf.anonymize(frame, asked).table.sort_values("n")["age"]) for _ in range(5)}
+    assert (len(drawn) == 1) == repeats
