@@ -24,7 +24,6 @@ from ringfence.census.covers import Shown
 from ringfence.declared import METRICS
 from ringfence.errors import SpecError
 from ringfence.judging.losses import cell_loss, cell_metrics
-from ringfence.judging.models import Promise
 from ringfence.kernels.class_sums import (
     failing_cells,
     failing_savings,
@@ -52,6 +51,10 @@ class Metric(Protocol):
     def needs_values(self) -> bool:
         """Whether it looks at sensitive values or labels, not only at the sizes of classes."""
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether its floor looks at classes, not at the node alone."""
+
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the loss of publishing `classes` without those that fail."""
 
@@ -74,6 +77,7 @@ class Discernibility:
     rows: int
     least: int
     needs_values: bool = False
+    needs_classes: bool = True
 
     def cost(self, node: Node, classes: Classes) -> int:  # noqa: ARG002
         """Return the sum of size² over published classes and of N over suppressed rows."""
@@ -101,6 +105,7 @@ class ClassificationError:
     target: int
     majorities: Longs
     needs_values: bool = True
+    needs_classes: bool = True
 
     def cost(self, node: Node, classes: Classes) -> float:
         """Return the share of rows suppressed or in the minority."""
@@ -134,6 +139,7 @@ class AverageClassSize:
     k: int
     least: int
     needs_values: bool = False
+    needs_classes: bool = True
 
     def cost(self, node: Node, classes: Classes) -> float:  # noqa: ARG002
         """Return N/(published classes · k)."""
@@ -161,6 +167,7 @@ class CellMetric:
     """
 
     needs_values = False
+    needs_classes = False
 
     def __init__(self, census: Census, roller: Roller, loss: Loss, weights: Sequence[float], scale: float) -> None:
         self._census, self._roller, self._scale = census, roller, scale
@@ -323,14 +330,11 @@ def full_loss(name: str, census: Census) -> float:
     return 1.0 if name == "hdm" else 1 / census.rows
 
 
-def measure(census: Census, spec: Spec, recodings: Sequence[Recoding], promise: Promise) -> dict[str, float]:
-    """Return every metric of the release that these recodings make, whatever it was optimized for."""
-    spaces = [[recoding] for recoding in recodings]
-    roller = Roller(census, spaces, hdm_tallies(census))
-    node = [0] * len(spaces)
-    classes = roller.roll(roller.finest, roller.fields(list(enumerate(node))), roller.room())
-    suppressed = promise.judge(classes)
-    return measure_classes(census, spec, roller, node, classes, promise.least, suppressed)
+def recoded(census: Census, recodings: Sequence[Recoding]) -> tuple[Roller, Classes]:
+    """Return the classes that recodings make, with all that metrics ask of them, and the roller that made them."""
+    roller = Roller(census, [[recoding] for recoding in recodings], hdm_tallies(census))
+    fields = roller.fields([(attribute, 0) for attribute in range(len(recodings))])
+    return roller, roller.roll(roller.finest, fields, roller.room())
 
 
 def measure_classes(

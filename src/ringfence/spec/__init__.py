@@ -8,6 +8,7 @@ only against the data (a column, a value) where the data is read; all of them sp
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from json.encoder import encode_basestring
 from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -364,4 +365,6 @@ def _rows(paths: Sequence[Sequence[str]]) -> str:
 
 def _quoted(text: str | Sequence[str]) -> str:
     """Write a text, or a list of texts, as JSON has it: TOML has it so, too, but for one character."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if not isinstance(text, str):
+        return "[" + ", ".join(map(_quoted, text)) + "]"
+    return encode_basestring(text).replace("\x7f", "\\u007f")

@@ -1,7 +1,7 @@
 """The search over partitions against brute force: every scheme and mix of schemes, metric and model, both ways."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache
@@ -20,13 +20,14 @@ from ringfence.census.census import Census, Quasi
 from ringfence.census.classes import Classes, Roller
 from ringfence.declared import Scheme
 from ringfence.errors import SpecError, Unsatisfiable
-from ringfence.judging.metrics import Metric, Node, hdm_tallies, measure, metric
+from ringfence.judging.metrics import Metric, Node, hdm_tallies, metric
 from ringfence.judging.models import promise
 from ringfence.methods import decide
 from ringfence.plans.recode import GlobalPlan
 from ringfence.search.decision import Decision
 from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
+from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
 from ringfence.spec import Spec
 from ringfence.spec.method import MethodTable, Technique
@@ -245,12 +246,12 @@ class Bench:
     """The parts of a search, to be put together by hand."""
 
     def __init__(self, question: Question) -> None:
-        self.census, spec = question.census, question.spec
+        self.census, self.spec = question.census, question.spec
         self.spaces = [Space(q, scheme) for q, scheme in zip(self.census.quasi, question.schemes, strict=True)]
-        name = spec.method.metric
+        name = self.spec.method.metric
         self.roller = Roller(self.census, self.spaces, hdm_tallies(self.census) if name == "hdm" else [])
-        self.promise = promise(spec, self.census)
-        self.metric = metric(name, spec, self.census, self.roller, self.promise.least)
+        self.promise = promise(self.spec, self.census)
+        self.metric = metric(name, self.spec, self.census, self.roller, self.promise.least)
         self.limit = question.judge.limit
 
     def search(self, techniques: Techniques, *, up: bool, watch: Watch) -> tuple[Node, SearchResult]:
@@ -263,6 +264,11 @@ class Bench:
     def labels(self, node: Node) -> list[tuple[str | None, ...]]:
         """What each leaf of each attribute is published as at a node."""
         return [space[position].labels for space, position in zip(self.spaces, node, strict=True)]
+
+    def measured(self, node: Node) -> Mapping[str, float]:
+        """All metrics of what a node publishes."""
+        recodings = [space[position] for space, position in zip(self.spaces, node, strict=True)]
+        return decision_for(self.census, self.spec, self.promise, [None] * len(node), recodings, None).metrics
 
     def classes(self, node: Node) -> Classes:
         """The classes at a node."""
@@ -489,7 +495,7 @@ class Recorder:
     """A metric that remembers the nodes whose cost was asked for."""
 
     def __init__(self, inner: Metric) -> None:
-        self.inner, self.needs_values = inner, inner.needs_values
+        self.inner, self.needs_values, self.needs_classes = inner, inner.needs_values, inner.needs_classes
         self.asked: list[tuple[int, ...]] = []
 
     def cost(self, node: Node, classes: Classes) -> float:
@@ -626,7 +632,7 @@ def test_hdm_adds_up_along_a_chain_and_no_loss_falls(case: Case, data: st.DataOb
     bench, census = Bench(question), question.census
     weights = [quasi.weight for quasi in census.quasi]
     node = [space.finest for space in bench.spaces]
-    before = measure(census, question.spec, [s[p] for s, p in zip(bench.spaces, node, strict=True)], bench.promise)
+    before = bench.measured(node)
     assert before["hdm"] == 0
     while steps := [(a, c) for a, space in enumerate(bench.spaces) for c in space.children(node[a], up=True)]:
         a, child = rng.choice(steps)
@@ -637,7 +643,7 @@ def test_hdm_adds_up_along_a_chain_and_no_loss_falls(case: Case, data: st.DataOb
                 gained = quasi.rows[new == new[leaf]].sum() - quasi.rows[old == old[leaf]].sum()
                 step += count * float(gained) / (census.rows - count) if gained else 0.0
         node[a] = child
-        after = measure(census, question.spec, [s[p] for s, p in zip(bench.spaces, node, strict=True)], bench.promise)
+        after = bench.measured(node)
         assert after["hdm"] == pytest.approx(before["hdm"] + step * weights[a] / sum(weights), rel=1e-9, abs=1e-12)
         for name in METRICS:
             assert after[name] >= before[name] - 1e-12, name

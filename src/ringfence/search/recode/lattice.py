@@ -135,27 +135,46 @@ class _LevelSearch:
                 self.open_bound = min(self.open_bound, floor)
                 break
             self.levels[attribute] = level
-            before = fine
-            if level > 0:
-                table = self.fine_tables[depth][level % 2]
-                fine = self.roller.roll_sizes(before, self.to_level[attribute][level], table)
-                if self.metric.needs_values:
-                    self.roller.roll_values(before, fine)
-            floor = max(floor, self.metric.floor(self.levels, fine))
-            if self._hopeless(floor):
-                break  # and so are all higher levels, which are coarser
+            if not self.metric.needs_classes:
+                floor = max(floor, self.metric.floor(self.levels, fine))
+                if self._hopeless(floor):
+                    break  # and so are all higher levels, which are coarser
+            gone = 0
+            if rest:
+                coarse = self._coarsest(depth, level, fine, coarse, partly=partly)
+                gone = self._lost(coarse)
+                if self._too_many(gone):
+                    continue  # the finest classes, which are many more, need not be known
+            before, fine = fine, self._finest(depth, level, fine)
+            if self.metric.needs_classes:
+                floor = max(floor, self.metric.floor(self.levels, fine))
+                if self._hopeless(floor):
+                    break
             if level > 0 and not self.metric.needs_values:
                 self.roller.roll_values(before, fine)
-            if not rest:
+            if coarse is None:
                 self._judge(fine)
-                continue
-            source, fields = (fine, self.to_top[depth]) if coarse is None else (coarse, self.to_level[attribute][level])
-            coarse = self.roller.roll_sizes(source, fields, self.coarse_tables[depth][level % 2])
-            if partly or self.looks_at_values_of_coarsest:
-                self.roller.roll_values(source, coarse)
-            if not self._box_closed(coarse, rest, floor, partly=partly):
+            elif not self._box_closed(coarse, gone, rest, floor, partly=partly):
                 self.explore(depth + 1, fine, floor)
         self.levels[attribute] = 0
+
+    def _finest(self, depth: int, level: int, below: Classes) -> Classes:
+        """Return the finest classes at a level of an attribute, from those at some lower level: values only where they
+        are needed to bound the loss."""
+        if level == 0:
+            return below
+        one, other = self.fine_tables[depth]
+        table = self.roller.roll_sizes(below, self.to_level[self.order[depth]][level], other if below is one else one)
+        return self.roller.roll_values(below, table) if self.metric.needs_values else table
+
+    def _coarsest(self, depth: int, level: int, finest: Classes, below: Classes | None, *, partly: bool) -> Classes:
+        """Return the coarsest classes at a level of an attribute, from those at the level below; at the lowest from the
+        finest ones."""
+        source, fields = (
+            (finest, self.to_top[depth]) if below is None else (below, self.to_level[self.order[depth]][level])
+        )
+        table = self.roller.roll_sizes(source, fields, self.coarse_tables[depth][level % 2])
+        return self.roller.roll_values(source, table) if partly or self.looks_at_values_of_coarsest else table
 
     def _hopeless(self, bound: float, suppressed: int = 0) -> bool:
         """Whether no node from the one under way upwards can beat the best, if each costs at least so much, and
@@ -174,15 +193,18 @@ class _LevelSearch:
         ties_at_best = bound >= self.best.cost * (1 - SAME) and suppressed >= self.best.suppressed
         return ties_at_best and self.best.levels <= tuple(self.levels)
 
-    def _box_closed(self, coarsest: Classes, rest: Sequence[int], floor: float, *, partly: bool) -> bool:
-        """Whether the box above can be left out, by what its coarsest classes must suppress.
+    def _lost(self, coarsest: Classes) -> int:
+        """Return how many rows are lost for the box above, by which of its coarsest classes fail.
 
         Without suppression every model is monotone as a whole: if C has a failing class, so has every finer node.
-        With it, classes that fail a monotone model are lost for the whole box, and of others a part may be.
+        With it, classes that fail a monotone model are lost for the whole box: they are `gone`.
         """
-        if self.limit == 0:
-            return self.promise.judge(coarsest) > 0
-        if self._too_much_goes(self.promise.mark_hopeless(coarsest), coarsest, rest, floor):
+        return self.promise.judge(coarsest) if self.limit == 0 else self.promise.mark_hopeless(coarsest)
+
+    def _box_closed(self, coarsest: Classes, gone: int, rest: Sequence[int], floor: float, *, partly: bool) -> bool:
+        """Whether the box above can be left out, by what its coarsest classes must suppress: `gone` rows of those that
+        are lost, and of others a part may be."""
+        if self._too_much_goes(gone, coarsest, rest, floor):
             return True
         if not partly:
             return False
@@ -200,10 +222,14 @@ class _LevelSearch:
         asked, saved = self.asked[depth], self.closed[depth] * self.inside[depth]
         return asked < TRIES or saved >= WORTH * asked
 
+    def _too_many(self, rows: int) -> bool:
+        """Whether so many rows are more than may go."""
+        return rows > self.limit or rows == self.rows
+
     def _too_much_goes(self, gone: int, coarsest: Classes, rest: Sequence[int], floor: float) -> bool:
         """Whether so many rows are more than may go, or cost too much: those that are `gone` from the coarsest classes
         of the box above, at least."""
-        if gone > self.limit or gone == self.rows:
+        if self._too_many(gone):
             return True
         for other in rest:
             self.levels[other] = self.heights[other]

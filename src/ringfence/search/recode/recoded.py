@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ringfence.census.census import Census
-from ringfence.census.classes import Classes, Roller
+from ringfence.census.classes import Classes
 from ringfence.errors import Unsatisfiable, some_rows
-from ringfence.judging.metrics import measure
+from ringfence.judging.metrics import measure_classes, recoded
 from ringfence.judging.models import Promise
 from ringfence.plans.recode import GlobalPlan, column_plan
 from ringfence.search.decision import Decision, complete_columns
@@ -27,8 +27,11 @@ def decision_for(
     gone: int = 0,
 ) -> Decision:
     """Turn recodings into a plan, and measure it. `gone` rows are suppressed already, for other reasons."""
-    plan = plan_for(census, spec, models, levels, recodings, gone)
-    return Decision(plan, result, measure(census, spec, recodings, models))
+    roller, classes = recoded(census, recodings)
+    plan = _plan(census, spec, models, levels, recodings, classes, gone)
+    node = [0] * len(recodings)
+    metrics = measure_classes(census, spec, roller, node, classes, models.least, plan.suppressed_rows)
+    return Decision(plan, result, metrics)
 
 
 def plan_for(
@@ -37,11 +40,21 @@ def plan_for(
     models: Promise,
     levels: Sequence[int | None],
     recodings: Sequence[Recoding],
+) -> GlobalPlan:
+    """Turn recodings into a plan."""
+    return _plan(census, spec, models, levels, recodings, recoded(census, recodings)[1])
+
+
+def _plan(
+    census: Census,
+    spec: Spec,
+    models: Promise,
+    levels: Sequence[int | None],
+    recodings: Sequence[Recoding],
+    classes: Classes,
     gone: int = 0,
 ) -> GlobalPlan:
-    """Turn recodings into a plan: judge its classes once more, and list those that fail."""
-    roller = Roller(census, [[recoding] for recoding in recodings])
-    classes = roller.roll(roller.finest, roller.fields([(a, 0) for a in range(len(recodings))]), roller.room())
+    """Turn recodings into a plan: judge the classes that they make once more, and list those that fail."""
     suppressed = models.judge(classes)
     rows, limit = census.rows + gone, spec.row_limit(census.rows + gone)
     if suppressed + gone > limit or suppressed == census.rows:
