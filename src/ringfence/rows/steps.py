@@ -159,7 +159,8 @@ class Hide:
         return with_columns(rows, {self.column: ibis.literal(self.label, "string")})
 
     def recode(self, table: pa.Table) -> pa.Table:
-        return with_column(table, self.column, pa.repeat(pa.scalar(self.label, pa.string()), table.num_rows))
+        same = np.zeros(table.num_rows, np.int64)
+        return with_column(table, self.column, taken(pa.array([self.label], pa.string()), same))
 
 
 @dataclass(frozen=True, eq=False)
