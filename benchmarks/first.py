@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 
@@ -54,15 +55,18 @@ def _fixed(folder: Path) -> Iterator[dict[str, Any]]:
     with TemporaryDirectory() as place:
         with write_adult(folder, Path(place)).open(encoding="utf-8") as file:
             table = pa.Table.from_pylist(list(csv.DictReader(file)))
-        for suppression, limit in [(0, None), (0, "1GB"), (0.01, None), (0.05, None)]:
+        kinds = {"": table, ", from pandas": table.to_pandas(), ", from Polars": pl.from_arrow(table)}
+        for suppression, limit, kind in [
+            *((0, None, kind) for kind in kinds), (0, "1GB", ""), (0.01, None, ""), (0.05, None, "")
+        ]:  # fmt: skip
             spec = rf.Spec(
                 attributes=adult_attributes(),
                 privacy={"k": 5},
                 method={"name": "optimal", "metric": "dm", "suppression": suppression},
                 data={} if limit is None else {"memory_limit": limit},
             ).at(place)
-            release = partial(rf.anonymize, table, spec)
-            asked = f"Adult, dm, {suppression:.0%} suppressed{'' if limit is None else ', by statements'}"
+            release = partial(rf.anonymize, kinds[kind], spec)
+            asked = f"Adult, dm, {suppression:.0%} suppressed{kind}{'' if limit is None else ', by statements'}"
             seconds, wall = (
                 round(best_seconds(release, 15, clock), 3) for clock in (time.process_time, time.monotonic)
             )

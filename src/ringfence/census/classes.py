@@ -64,7 +64,8 @@ class Roller:
         self._fields, words = _layout([quasi.hierarchy.leaves for quasi in census.quasi])
         words += marked
         self.offsets: list[list[int]] = [[] for _ in spaces]
-        self._end = 0
+        self.end = 0
+        """Where what is laid out per leaf ends: it grows with every recoding that is asked for."""
         self._tables = self.per_leaf(lambda _, recoding: recoding.blocks.astype(np.int64), np.int64)
         tuples = len(census.weights)
         largest = max([tuples, *(len(part.weights) for part in census.sensitive)])
@@ -82,10 +83,19 @@ class Roller:
             fails=np.zeros(tuples, np.uint8),
             gone=np.empty(tuples, np.int64),
             pairs=tuple(Pairs(len(s.weights), s.tuples, s.values, s.weights) for s in census.sensitive),
-            tallies=np.array([census.weights * part[census.codes[:, a]] for a, part in enumerate(tallied)]).reshape(
-                len(tallied), tuples
-            ),
+            tallies=self._tallies(tallied),
         )
+
+    def _tallies(self, tallied: Sequence[Floats]) -> Floats:
+        """Return what the rows of each distinct tuple are tallied as, together."""
+        parts = [self.census.weights * part[self.census.codes[:, a]] for a, part in enumerate(tallied)]
+        return np.array(parts).reshape(len(tallied), len(self.census.weights))
+
+    def tally(self, classes: Classes, tallied: Sequence[Floats]) -> None:
+        """Add up in classes, which were rolled up from the finest ones, what was not added up then."""
+        finest = self._tallies(tallied)
+        classes.tallies = np.empty((len(tallied), classes.size))
+        roll_up_tallies(finest, finest.shape[1], classes.member, classes.tallies, classes.size)
 
     def room(self) -> Classes:
         """Return an empty table with room for the classes of any recoding."""
@@ -113,8 +123,8 @@ class Roller:
         """Return where the numbers of a recoding begin in whatever is laid out per leaf."""
         offsets = self.offsets[attribute]
         while len(offsets) <= recoding:
-            offsets.append(self._end)
-            self._end += self.census.quasi[attribute].hierarchy.leaves
+            offsets.append(self.end)
+            self.end += self.census.quasi[attribute].hierarchy.leaves
         return offsets[recoding]
 
     def roll(self, source: Classes, fields: Longs, into: Classes) -> Classes:
@@ -153,10 +163,13 @@ class PerLeaf:
     def __init__(self, roller: Roller, of: Callable[[int, Recoding], npt.NDArray[Any]], kind: type[np.generic]) -> None:
         self._roller, self._of = roller, of
         self._numbers = np.empty(0, kind)
-        self._filled = [0] * len(roller.spaces)
+        self._filled, self._end = [0] * len(roller.spaces), 0
 
     def numbers(self) -> npt.NDArray[Any]:
         """Return the numbers of all recodings so far."""
+        end = self._roller.end
+        if self._end == end:
+            return self._numbers
         for attribute, offsets in enumerate(self._roller.offsets):
             while self._filled[attribute] < len(offsets):
                 position = self._filled[attribute]
@@ -166,6 +179,7 @@ class PerLeaf:
                     self._numbers = np.concatenate([self._numbers, np.empty(room, self._numbers.dtype)])
                 self._numbers[start : start + len(numbers)] = numbers
                 self._filled[attribute] += 1
+        self._end = end
         return self._numbers
 
 

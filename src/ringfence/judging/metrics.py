@@ -331,8 +331,8 @@ def full_loss(name: str, census: Census) -> float:
 
 
 def recoded(census: Census, recodings: Sequence[Recoding]) -> tuple[Roller, Classes]:
-    """Return the classes that recodings make, with all that metrics ask of them, and the roller that made them."""
-    roller = Roller(census, [[recoding] for recoding in recodings], hdm_tallies(census))
+    """Return the classes that recodings make, and the roller that made them."""
+    roller = Roller(census, [[recoding] for recoding in recodings])
     fields = roller.fields([(attribute, 0) for attribute in range(len(recodings))])
     return roller, roller.roll(roller.finest, fields, roller.room())
 
@@ -340,7 +340,12 @@ def recoded(census: Census, recodings: Sequence[Recoding]) -> tuple[Roller, Clas
 def measure_classes(
     census: Census, spec: Spec, roller: Roller, node: Node, classes: Classes, least: int, suppressed: int
 ) -> dict[str, float]:
-    """Return every metric of a table of classes of which the failing ones, with so many rows, are suppressed."""
+    """Return every metric of a table of classes of which the failing ones, with so many rows, are suppressed.
+
+    Classes were rolled up from the finest ones. Only of those that are suppressed does any metric ask for tallies.
+    """
+    if suppressed:
+        roller.tally(classes, hdm_tallies(census))
     of_classes = [name for name in OF_CLASSES if not METRICS[name].needs_target]
     of_labels = [name for name in OF_CLASSES if METRICS[name].needs_target and spec.method.target is not None]
     names = [*of_classes, *cell_metrics(), *of_labels]

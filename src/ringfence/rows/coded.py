@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
+from ringfence.rows.numbered import listed_texts
 
 CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -37,10 +38,11 @@ def _has_letters(kind: pa.DataType) -> bool:
 
 def coded_column(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of texts coded, whatever type they come in: also out of lists in which a text stands twice."""
-    if not pa.types.is_dictionary(cells.type):
+    if pa.types.is_dictionary(cells.type):
+        listed = [_listed(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in cells.chunks]
+    else:
         cells = cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells  # views make no lists
-        cells = cells.dictionary_encode()
-    listed = [_listed(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in cells.chunks]
+        listed = [listed_texts(chunk).cast(CODED) for chunk in cells.chunks]
     return pa.chunked_array([_one_list(pa.chunked_array(listed, CODED))])
 
 
@@ -94,7 +96,8 @@ def told_apart(cells: pa.ChunkedArray) -> tuple[Longs, pa.Array]:
     if whole.indices.null_count:
         which[which < 0] = len(known)
         known = pa.concat_arrays([known, pa.nulls(1, pa.string())])  # a missing one is the last
-    there = np.bincount(which, minlength=len(known)) > 0
+    there = np.zeros(len(known), bool)
+    there[which] = True
     return (which, known) if there.all() else ((np.cumsum(there) - 1)[which], known.filter(pa.array(there)))
 
 
@@ -121,7 +124,7 @@ def taken(values: pa.Array | pa.ChunkedArray, which: Longs) -> pa.Array:
     """Return the values at some places, texts coded; nothing where the place is -1."""
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     values = values.dictionary_encode() if pa.types.is_string(values.type) else values
-    return values.take(pa.array(which, mask=which < 0))
+    return values.take(pa.array(which, mask=which < 0 if which.min(initial=0) < 0 else None))
 
 
 def _one_list(cells: pa.ChunkedArray) -> pa.DictionaryArray:

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -490,7 +490,13 @@ def _schema(table: pa.Table) -> ibis.Schema | None:
     names, types = table.column_names, table.schema.types
     if len({name.casefold() for name in names}) < len(names) or not all(kind in _TYPES for kind in types):
         return None
-    return ibis.schema({name: _TYPES[kind] for name, kind in zip(names, types, strict=True)})
+    return _schema_of(tuple(names), tuple(_TYPES[kind] for kind in types))
+
+
+@lru_cache(maxsize=200)
+def _schema_of(names: tuple[str, ...], types: tuple[dt.DataType, ...]) -> ibis.Schema:
+    """Return the schema of these columns: tables of one job often have the same ones, and those of the next job."""
+    return ibis.schema(dict(zip(names, types, strict=True)))
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.rows.coded import coded
+from ringfence.rows.coded import coded, plain
 from ringfence.rows.duckdb_memory import gibibytes
 from ringfence.rows.duckdb_repeats import Repeats
 from ringfence.rows.engine import Engine
@@ -60,6 +60,11 @@ class InMemory(Engine):
     @abstractmethod
     def _in_drawn_order(self, few: Repeated) -> ibis.Table:
         """Return rows that repeat in an order that is drawn here."""
+
+    def some(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of rows: of a table in memory, without saying first which."""
+        held = self.in_memory(rows, columns)
+        return super().some(rows, columns) if held is None else plain(held)
 
     def each_once(self, rows: ibis.Table) -> ibis.Table | None:
         """Return the different rows of those that repeat."""

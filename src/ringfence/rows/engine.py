@@ -155,6 +155,10 @@ class Engine(ABC):
         """Carry an expression out and return its rows, with labels as plain text."""
         return pa.Table.from_batches(self.batches(rows), plain_schema(rows))
 
+    def some(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+        """Return some columns of rows, with labels as plain text."""
+        return self.fetch(rows.select(*columns))
+
     def listed(self, cells: ibis.Value) -> ibis.Value:
         """Return the cells of a group as a sorted list, those that are missing left out."""
         return cells.collect(order_by=cells)

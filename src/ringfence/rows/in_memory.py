@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.arrays import Longs, Words
+from ringfence.arrays import Ints, Longs, Words, sum_by
 from ringfence.rows.coded import is_coded, is_text, or_none
+from ringfence.rows.numbered import numbered_words
 from ringfence.rows.sources import HIGH, LOW, ROWS, WHICH
 
 BITS_32 = 0xFFFFFFFF
@@ -63,8 +64,8 @@ def stays_as_it_is(kind: pa.DataType) -> bool:
 
 def counted(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
-    found = table.group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
-    return found.rename_columns([*columns, ROWS])
+    which, different = _classed(table, columns)
+    return pa.table({**different, ROWS: np.bincount(which)})
 
 
 def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digested: Sequence[str]) -> list[pa.Table]:
@@ -81,14 +82,11 @@ def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digest
     halves = {HIGH: digests >> np.uint64(32), LOW: digests & np.uint64(BITS_32)}
     found = []
     for table, names, end in zip(tables, columns, ends.tolist(), strict=True):
-        own = slice(end - table.num_rows, end)
-        summed = table.select(list(names))
+        which, different = _classed(table, names)
+        sums: dict[str, Longs] = {ROWS: np.bincount(which, minlength=0 if names else 1)}  # no rows are a sum, too
         for name, half in halves.items():
-            summed = summed.append_column(name, pa.array(half[own].astype(np.int64)))
-        sums = summed.group_by(list(names), use_threads=False).aggregate(
-            [([], "count_all"), (HIGH, "sum"), (LOW, "sum")]
-        )
-        found.append(sums.rename_columns([*names, ROWS, HIGH, LOW]))
+            sums[name] = sum_by(which, half[end - table.num_rows : end].astype(np.int64), len(sums[ROWS]))
+        found.append(pa.table({**different, **sums}))
     return found
 
 
@@ -119,19 +117,40 @@ def beside(shown: pa.Table, known: pa.Table) -> pa.Table | None:
 
 def _lots(tables: Sequence[pa.Table], columns: Sequence[str], rows: int) -> tuple[Longs, int]:
     """Return a number for what each row of some tables has in some columns, the same for the same; and how many."""
-    lot, lots = np.zeros(rows, np.int64), 1
-    for name in columns:
-        codes, different = _same([table[name] for table in tables])
-        if lots == 1:
-            lot, lots = codes, different
-            continue
-        # Both factors are at most the number of rows, and so the product is below 2^63.
-        lot, lots = _numbered(pa.array(lot * different + codes))
-    return lot, lots
+    lot, lots = _packed([_same([table[name] for table in tables]) for name in columns], rows)
+    if lots <= max(rows, 1):
+        return lot, lots
+    lot, firsts = numbered_words(lot)
+    return lot, len(firsts)
 
 
-def _same(columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, int]:
-    """Return a number for each cell of some columns, one after the other, the same for the same text; and how many."""
+def _packed(columns: Sequence[tuple[Ints | Longs, int]], rows: int) -> tuple[Longs, int]:
+    """Return a number for each combination of numbers that rows have in some columns, and what all are below; with the
+    numbers of a column stands below what they are.
+
+    They are digits of one number. Where that would not fit into 64 bits, the digits so far are numbered themselves.
+    """
+    packed, span = np.zeros(rows, np.int64), 1
+    for numbers, below in columns:
+        if span * below >= 2**63:  # after this, both factors are at most one more than the rows are
+            packed, firsts = numbered_words(packed)
+            span = len(firsts)
+        packed *= below
+        packed += numbers
+        span *= below
+    return packed, span
+
+
+def _classed(table: pa.Table, columns: Sequence[str]) -> tuple[Longs, dict[str, pa.ChunkedArray]]:
+    """Return a number for each row, the same for those that have the same in some columns, and what these have."""
+    which, firsts = numbered_words(_packed([_numbered(table[name]) for name in columns], table.num_rows)[0])
+    place = pa.array(firsts)
+    return which, {name: table[name].take(place) for name in columns}
+
+
+def _same(columns: Sequence[pa.ChunkedArray]) -> tuple[Ints | Longs, int]:
+    """Return a number for each cell of some columns, one after the other, the same for the same text; and what all are
+    below."""
     kind = columns[0].type
     if not (is_text(kind) or is_coded(kind)) and all(column.type == kind for column in columns):
         return _numbered(pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind))
@@ -140,9 +159,7 @@ def _same(columns: Sequence[pa.ChunkedArray]) -> tuple[Longs, int]:
     known = pa.chunked_array([*texts, pa.array([""])]).unique()
     empty = pc.index_in(pa.array([""]), known)[0].as_py()
     codes = [
-        np.append(or_none(pc.index_in(text, known)), empty)[
-            pc.fill_null(each.indices, len(text)).to_numpy(zero_copy_only=False)
-        ]
+        np.append(or_none(pc.index_in(text, known)), empty)[_filled(each.indices, len(text))]
         for each, text in zip(encoded, texts, strict=True)
     ]
     return np.concatenate([np.zeros(0, np.int64), *codes]), len(known)
@@ -154,11 +171,21 @@ def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return column.combine_chunks().dictionary_encode()
 
 
-def _numbered(cells: pa.Array | pa.ChunkedArray) -> tuple[Longs, int]:
-    """Return a number for each cell, the same for the same, and how many there are. Missing cells are the same."""
-    cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    encoded = cells.dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+def _numbered(column: pa.ChunkedArray) -> tuple[Ints | Longs, int]:
+    """Return a number for each cell, the same for the same, and what all are below. Missing cells are the same."""
+    if is_coded(column.type):
+        cells = _encoded(column)
+        below = len(cells.dictionary)
+        return _filled(cells.indices, below), below + 1
+    cells = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return cells.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(cells.dictionary)
+
+
+def _filled(numbers: pa.Array, missing: int) -> Ints:
+    """Return numbers, and this one in the place of those that are missing."""
+    there = pc.fill_null(numbers, pa.scalar(missing, numbers.type)) if numbers.null_count else numbers
+    found: Ints = there.to_numpy()
+    return found
 
 
 def shuffled(table: pa.Table) -> pa.Table:

@@ -224,7 +224,7 @@ class Composed:
 def compose(census: Census, spec: Spec, recodings: Sequence[Recoding]) -> Composed:
     """Judge the records that some recodings make, and measure what is published of them."""
     composites = Composites(census, min(spec.k, census.rows + 1))
-    roller = Roller(composites.census, [[r] for r in recodings], hdm_tallies(composites.census), marked=True)
+    roller = Roller(composites.census, [[r] for r in recodings], marked=True)
     node = [0] * len(recodings)
     fields = roller.fields(list(enumerate(node)))
     rare = composites.rare(roller.roll(roller.finest, fields, roller.room()).member)

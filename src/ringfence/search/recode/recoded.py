@@ -82,6 +82,8 @@ def _leaves_of(
     census: Census, classes: Classes, recodings: Sequence[Recoding], chosen: "np.typing.NDArray[np.intp]"
 ) -> tuple[tuple[int, ...], ...]:
     """Return the leaves that stand for the blocks of some classes, in lexicographic order."""
+    if len(chosen) == 0:
+        return ()
     _, example = np.unique(classes.member[: len(census.weights)], return_index=True)
     codes = census.codes[example[chosen]]
     leaves = np.stack([recoding.blocks[codes[:, a]] for a, recoding in enumerate(recodings)], axis=1)

@@ -1,0 +1,63 @@
+"""Cells that lie in memory, numbered: the same number for the same cell, from 0 on as they are met.
+
+Few of them are left to libraries, which are loaded anyway; many to kernels of ours, which take a third of the time but
+must be loaded first.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from ringfence.arrays import Ints, Longs, distinct
+
+FEW = 5_000
+"""Fewer cells than these are numbered by libraries."""
+ROOM, MORE, BEHIND = 2**9, 8, 8
+"""For how many different texts there is room at first; how much more then; how many letters follow the last one."""
+
+
+def numbered_words(words: Longs) -> tuple[Longs, Longs]:
+    """Return the number of each word, and the place of the first word with each number."""
+    if len(words) < FEW:
+        _, firsts, which = distinct(words)
+        met = np.argsort(firsts)
+        number = np.empty_like(met)
+        number[met] = np.arange(len(met))
+        return number[which], firsts[met]
+    from ringfence.kernels.numbering import number_words
+
+    which, firsts = np.empty_like(words), np.empty_like(words)
+    count = number_words(words, which, firsts, np.empty(2 * _power_of_two(len(words)), np.int32))
+    return which, firsts[:count].copy()
+
+
+def listed_texts(texts: pa.Array) -> pa.DictionaryArray:
+    """Return texts out of a list that has each of them once, and no missing one."""
+    if len(texts) < FEW:
+        return texts.dictionary_encode()
+    which, firsts = _numbered_texts(texts)
+    numbers = pa.array(which, mask=which < 0 if texts.null_count else None)
+    return pa.DictionaryArray.from_arrays(numbers, texts.take(pa.array(firsts)))
+
+
+def _numbered_texts(texts: pa.Array) -> tuple[Ints, Longs]:
+    """Return the number of each text, -1 for missing ones, and the place of the first text with each number."""
+    from ringfence.kernels.numbering import FULL, number_texts
+
+    _, places, characters = texts.buffers()
+    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+    ends = np.frombuffer(places, kind)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    letters = np.zeros(ends[-1] - ends[0] + BEHIND, np.uint8)
+    if len(letters) > BEHIND:
+        letters[:-BEHIND] = np.frombuffer(characters, np.uint8)[ends[0] : ends[-1]]
+    there = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else np.empty(0, bool)
+    which, room = np.empty(len(texts), np.int32), ROOM
+    while True:
+        firsts, begun = np.empty(room, np.int64), np.empty((3, room), np.uint64)
+        count = number_texts(letters, ends - ends[0], there, which, firsts, np.empty(2 * room, np.int32), begun)
+        if count != FULL:
+            return which, firsts[:count].copy()
+        room = min(MORE * room, _power_of_two(len(texts)))
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
