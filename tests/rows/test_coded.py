@@ -6,10 +6,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringfence.rows.coded import CODED, coded, coded_column, is_coded, places, plain, retold, taken, told_apart
+from ringfence.rows.coded import (
+    CODED,
+    coded,
+    coded_column,
+    is_coded,
+    places,
+    plain,
+    retold,
+    taken,
+    texts_of,
+    told_apart,
+)
 
 TEXTS = ["a", "A", "", "a ", "é", "b"]
 
@@ -86,3 +98,13 @@ def test_tables_are_coded_where_they_hold_text_and_become_plain_again(column: pa
     assert [is_coded(kind) for kind in found.schema.types] == [True, False]
     assert plain(found) == table
     assert coded(table, ["number"]) is table
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_hidden_column_becomes_plain_as_others_do(text: str, rows: int) -> None:
+    for cells in ([text] * rows, [text, None]):
+        found = texts_of(coded_column(pa.chunked_array([cells], pa.string())))
+        found.validate(full=True)
+        assert found.to_pylist() == cells
+        assert found.type == pa.string()

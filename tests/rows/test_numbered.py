@@ -43,6 +43,7 @@ def test_words_are_numbered_as_they_are_met(few: int, words: list[int]) -> None:
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
 @given(st.lists(st.one_of(st.none(), TEXTS), max_size=24), st.integers(0, 3), st.sampled_from([1, 4]))
 @example([*"abcdefghij"], 0, 1)
+@example(["ab", "longer than a word", "ab"], 0, 4)
 @example(["long before", "ab", "cd", "ab", None, "cd"], 1, 4)
 def test_texts_are_listed_as_they_are_met(
     few: int, kind: pa.DataType, texts: list[str | None], begin: int, room: int

@@ -45,14 +45,13 @@ def number_words(words: Longs, which: Longs, firsts: Longs, slots: Ints) -> int:
 
 @njit(cache=True, nogil=True)
 def number_texts(
-    letters: Flags, ends: Longs, there: Bools, which: Ints, firsts: Longs, slots: Ints, begun: Words
+    letters: Flags, ends: Ints | Longs, there: Bools, which: Ints, firsts: Longs, slots: Ints, begun: Words
 ) -> int:
     """Number some texts, and return how many different ones there are, or `FULL` if they are more than half the slots.
 
-    Text i is `letters[ends[i] : ends[i + 1]]`; at least eight more letters follow the last text, whatever they are.
-    `there` says which texts are to be numbered, all of them if it is empty; `which[i]` of all others becomes -1.
-    `slots` has a power of two entries, `firsts` and the three rows of `begun` have half as many: they hold what tells
-    most texts apart, their first word, their last one, and how long they are.
+    Text i is `letters[ends[i] : ends[i + 1]]`. `there` says which texts are to be numbered, all of them if it is empty;
+    `which[i]` of all others becomes -1. `slots` has a power of two entries, `firsts` and the three rows of `begun` have
+    half as many: they hold what tells most texts apart, their first word, their last one, and how long they are.
     """
     slots[:] = NEW
     span, count, some = len(slots), 0, len(there) > 0
@@ -61,13 +60,12 @@ def number_texts(
         if some and not there[i]:
             which[i] = NEW
             continue
-        begin, length = ends[i], ends[i + 1] - ends[i]
-        # A short text is one word: what lies behind it is pushed out. Of a longer one, the last word may overlap.
-        first = last = np.uint64(0)
-        if length >= WORD:
+        begin = np.int64(ends[i])
+        length = np.int64(ends[i + 1]) - begin
+        if length < WORD:
+            first, last = _short(letters, begin, length), np.uint64(0)
+        else:  # the last word may overlap the one before
             first, last = _word(letters, begin), _word(letters, begin + length - WORD)
-        elif length > 0:
-            first = _word(letters, begin) << np.uint64(8 * (WORD - length))
         slot = _mixed(first ^ np.uint64(length), last)
         for at in range(begin + WORD, begin + length - WORD, WORD):
             slot = _mixed(np.uint64(slot) ^ _word(letters, at), last)
@@ -84,7 +82,7 @@ def number_texts(
                 count += 1
                 break
             if of_first[found] == first and of_last[found] == last and lengths[found] == np.uint64(length):
-                other, at = ends[firsts[found]], WORD
+                other, at = np.int64(ends[firsts[found]]), WORD
                 while at < length - WORD and _word(letters, begin + at) == _word(letters, other + at):
                     at += WORD
                 if at >= length - WORD:
@@ -118,3 +116,14 @@ def _word(letters: Flags, begin: Any) -> Any:
         | np.uint64(letters[at + np.uint64(6)]) << np.uint64(48)
         | np.uint64(letters[at + np.uint64(7)]) << np.uint64(56)
     )
+
+
+@njit(nogil=True)
+def _short(letters: Flags, begin: Any, length: Any) -> Any:
+    """Return fewer than eight letters as a word."""
+    if length > 0 and begin + WORD <= len(letters):
+        return _word(letters, begin) << np.uint64(8 * (WORD - length))  # what lies behind them is pushed out
+    word = np.uint64(0)
+    for at in range(begin, begin + length):
+        word = word >> np.uint64(8) | np.uint64(letters[at]) << np.uint64(8 * (WORD - 1))
+    return word

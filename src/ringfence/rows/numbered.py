@@ -11,8 +11,8 @@ from ringfence.arrays import Ints, Longs, distinct
 
 FEW = 5_000
 """Fewer cells than these are numbered by libraries."""
-ROOM, MORE, BEHIND = 2**9, 8, 8
-"""For how many different texts there is room at first; how much more then; how many letters follow the last one."""
+ROOM, MORE = 2**9, 8
+"""For how many different texts there is room at first, and how much more then."""
 
 
 def numbered_words(words: Longs) -> tuple[Longs, Longs]:
@@ -45,15 +45,16 @@ def _numbered_texts(texts: pa.Array) -> tuple[Ints, Longs]:
 
     _, places, characters = texts.buffers()
     kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    ends = np.frombuffer(places, kind)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    letters = np.zeros(ends[-1] - ends[0] + BEHIND, np.uint8)
-    if len(letters) > BEHIND:
-        letters[:-BEHIND] = np.frombuffer(characters, np.uint8)[ends[0] : ends[-1]]
+    ends = np.frombuffer(places, kind)[texts.offset : texts.offset + len(texts) + 1]
+    ends = ends.astype(np.int32, copy=False) if ends[-1] < 2**31 else ends
+    letters = np.frombuffer(characters or b"", np.uint8)
+    for array in (ends, letters):
+        array.flags.writeable = False  # as some come: kernels are compiled for one or the other
     there = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else np.empty(0, bool)
     which, room = np.empty(len(texts), np.int32), ROOM
     while True:
         firsts, begun = np.empty(room, np.int64), np.empty((3, room), np.uint64)
-        count = number_texts(letters, ends - ends[0], there, which, firsts, np.empty(2 * room, np.int32), begun)
+        count = number_texts(letters, ends, there, which, firsts, np.empty(2 * room, np.int32), begun)
         if count != FULL:
             return which, firsts[:count].copy()
         room = min(MORE * room, _power_of_two(len(texts)))

@@ -74,7 +74,9 @@ class Recoding:
     @property
     def covered(self) -> Longs:
         """For each leaf, how many leaves its published label covers."""
-        return self.total(np.ones(len(self.blocks))).astype(np.int64)
+        if self.whole:
+            return (self.hierarchy.stop[self.nodes] - self.hierarchy.first[self.nodes]).astype(np.int64)
+        return np.bincount(self.blocks, minlength=len(self.blocks))[self.blocks]
 
     @property
     def changes_nothing(self) -> bool:

@@ -123,7 +123,7 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     sides = np.repeat([1, -1], [count, both - count])
     # Rows that go are all masked or all dropped: either may explain a release with a class of `*` throughout.
     for owner, left in [*_masked(labels, class_of, gone, count, spec), (class_of, gone)]:
-        part_of = classes([Column("", (None,) * both, owner), *others], both)[1]
+        part_of = classes([Column("", (None,) * both, owner), *others], both)[1] if others else owner
         differences = [_total(part_of[~left], (each * sides)[~left], both) for each in amounts]
         wrong = np.logical_or.reduce([each != 0 for each in differences])
         if not wrong.any():
