@@ -42,7 +42,7 @@ def coded_column(cells: pa.ChunkedArray) -> pa.ChunkedArray:
         listed = [_listed(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in cells.chunks]
     else:
         cells = cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells  # views make no lists
-        listed = [listed_texts(chunk).cast(CODED) for chunk in cells.chunks]
+        listed = [_as_coded(listed_texts(chunk)) for chunk in cells.chunks]
     return pa.chunked_array([_one_list(pa.chunked_array(listed, CODED))])
 
 
@@ -146,6 +146,13 @@ def taken(values: pa.Array | pa.ChunkedArray, which: Longs) -> pa.Array:
 def _one_list(cells: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a column of lists as one array, which has one."""
     return cells.chunk(0) if cells.num_chunks == 1 else cells.unify_dictionaries().combine_chunks()
+
+
+def _as_coded(listed: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return texts out of a list with the type that coded ones have."""
+    if is_coded(listed.type):
+        return listed
+    return pa.DictionaryArray.from_arrays(listed.indices, listed.dictionary.cast(pa.string()))
 
 
 def _listed(numbers: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
