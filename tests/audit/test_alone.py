@@ -24,6 +24,7 @@ ALLOWED = {
         "ringfence.arrays",
     ),
     "ringfence.compiling",  # how numba compiles, and where that is kept
+    "ringfence.keeping",  # what was made of the same words is not made again
     "ringfence.spec.regions",  # facts that a specification means: which country is where
     *(
         "ringfence.rows.coded",  # texts as numbers, read as the texts that they are

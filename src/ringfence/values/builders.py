@@ -10,13 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.keeping import kept_up_to
 from ringfence.rows.moments import read_moment
 from ringfence.spec import Spec
 from ringfence.spec.attributes import Attribute, BoundaryLevel
@@ -200,7 +200,7 @@ def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> 
     return hierarchy.with_boundary(marks, f"attributes.{name}.boundary")
 
 
-@lru_cache(maxsize=50)
+@kept_up_to(1_000)  # leaves
 def _written_out(paths: tuple[tuple[str, ...], ...], missing: bool, where: str) -> Hierarchy:
     """Return the hierarchy of some paths: the next job often has the same, whatever its rows are."""
     return Hierarchy.from_paths(paths, missing=missing, where=where)

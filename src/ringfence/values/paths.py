@@ -5,10 +5,10 @@ import datetime as dt
 import io
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from pathlib import Path
 
 from ringfence.errors import DataError, SpecError
+from ringfence.keeping import kept_up_to
 from ringfence.rows.moments import read_moment
 from ringfence.spec.attributes import Attribute
 from ringfence.spec.checking import EXACT
@@ -66,7 +66,7 @@ def file_paths(path: Path, given: FileHierarchy, where: str) -> list[tuple[str, 
     return [*paths]
 
 
-@lru_cache(maxsize=50)
+@kept_up_to(50_000)  # letters
 def _paths_in(content: str, delimiter: str) -> tuple[tuple[tuple[str, ...], ...], int | None]:
     """Return the paths that a text writes out, each once, and the first row that has no leaf: a job asks for the same
     ones several times, and the next job often again."""

@@ -7,7 +7,6 @@ there is no telling all of them; beside the original, there is.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ringfence.audit.labels.spelling import ROOT, as_number, plain, spelled_numb
 from ringfence.audit.labels.trees import Path, Tree
 from ringfence.audit.verdict import some
 from ringfence.errors import DataError, SpecError, listed
+from ringfence.keeping import kept_up_to
 from ringfence.spec import Spec
 from ringfence.spec.attributes import Attribute, BoundaryLevel
 from ringfence.spec.hierarchies import (
@@ -61,7 +61,7 @@ def stated_tree(name: str, spec: Spec, *, missing: bool = False) -> Tree | None:
     return _written_out(tuple(paths), tuple(boundary) if isinstance(boundary, Sequence) else boundary, missing, where)
 
 
-@lru_cache(maxsize=200)
+@kept_up_to(1_000)  # leaves
 def _written_out(paths: tuple[Path, ...], boundary: tuple[str, ...] | int | None, missing: bool, where: str) -> Tree:
     """Return the tree of some paths: an audit asks for the same one several times."""
     return Tree.of(paths, boundary, missing=missing, where=where)
@@ -145,7 +145,7 @@ def _rows(given: FileHierarchy, spec: Spec, where: str) -> list[tuple[str, ...]]
     return [*rows]
 
 
-@lru_cache(maxsize=50)
+@kept_up_to(50_000)  # letters
 def _written_rows(content: str, delimiter: str) -> tuple[tuple[tuple[str, ...], ...], int]:
     """Return the rows of a text that say something, without their empty fields, and the first that has no leaf, or 0.
 
