@@ -22,6 +22,8 @@ def distinct(numbers: Longs) -> tuple[Longs, Longs, Longs]:
     >>> [part.tolist() for part in distinct(np.array([7, 3, 7, 5]))]
     [[3, 5, 7], [1, 3, 0], [2, 0, 2, 1]]
     """
+    if len(numbers) and numbers.min() >= 0 and numbers.max() < len(numbers):
+        return _distinct_below(numbers)
     order = np.argsort(numbers)
     risen = numbers[order]
     begins = np.empty(len(risen), bool)
@@ -32,6 +34,17 @@ def distinct(numbers: Longs) -> tuple[Longs, Longs, Longs]:
     starts = np.flatnonzero(begins)
     first = np.minimum.reduceat(order, starts) if len(starts) else order
     return risen[starts], first, which
+
+
+def _distinct_below(numbers: Longs) -> tuple[Longs, Longs, Longs]:
+    """Do the same for numbers of which none is negative, or as large as there are numbers: each has a place of its own,
+    and nothing need be sorted."""
+    first = np.full(len(numbers), len(numbers))
+    np.minimum.at(first, numbers, np.arange(len(numbers)))
+    risen = np.flatnonzero(first < len(numbers))
+    rank = np.empty(len(numbers), np.int64)
+    rank[risen] = np.arange(len(risen))
+    return risen, first[risen], rank[numbers]
 
 
 def distinct_rows(codes: Ints | Longs, sizes: Sequence[int]) -> tuple[Longs, Longs]:

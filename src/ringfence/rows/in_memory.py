@@ -78,14 +78,15 @@ def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digest
     """
     ends = np.cumsum([table.num_rows for table in tables])
     lot, lots = _lots(tables, digested, int(ends[-1]))
-    digests = drawn(lots)[lot] if digested else np.zeros(len(lot), np.uint64)
+    digests = drawn(lots) if digested else np.zeros(1, np.uint64)
     halves = {HIGH: digests >> np.uint64(32), LOW: digests & np.uint64(BITS_32)}
     found = []
     for table, names, end in zip(tables, columns, ends.tolist(), strict=True):
         which, different = _classed(table, names)
         sums: dict[str, Longs] = {ROWS: np.bincount(which, minlength=0 if names else 1)}  # no rows are a sum, too
+        own = lot[end - table.num_rows : end]
         for name, half in halves.items():
-            sums[name] = sum_by(which, half[end - table.num_rows : end].astype(np.int64), len(sums[ROWS]))
+            sums[name] = sum_by(which, half.astype(np.int64)[own], len(sums[ROWS]))
         found.append(pa.table({**different, **sums}))
     return found
 

@@ -144,7 +144,7 @@ def self_contained(spec: Spec) -> Spec:
         given = attribute.hierarchy
         if isinstance(given, FileHierarchy):
             rows = file_paths(spec.locate(given.file), given, f"attributes.{name}.hierarchy")
-            paths = PathsHierarchy(paths=[list(row) for row in rows])
+            paths = PathsHierarchy.model_construct(paths=[list(row) for row in rows])  # they were checked as read
             attributes[name] = attribute.model_copy(update={"hierarchy": paths})
     return spec.model_copy(update={"attributes": attributes})
 

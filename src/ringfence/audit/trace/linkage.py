@@ -17,6 +17,7 @@ from ringfence.audit.counts import Column, classes, read_column, read_labels, to
 from ringfence.audit.labels.growing import tree_over
 from ringfence.audit.labels.held import held_in
 from ringfence.audit.labels.reading import one_spelling
+from ringfence.audit.labels.trees import Tree
 from ringfence.audit.trace.flows import Graph
 from ringfence.compiling import njit
 from ringfence.rows.coded import told_apart
@@ -100,14 +101,14 @@ def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs, whose: Longs | No
     return Side(once, kept[firsts], total_by(group, rows.astype(np.int64), len(firsts)), owners)
 
 
-def cover(published: Column, original: Column, rows: Longs, spec: Spec) -> Coverage:
+def cover(published: Column, original: Column, rows: Longs, spec: Spec, known: Tree | None = None) -> Coverage:
     """Return what the labels of a column hold; `rows` are those of the original's combinations.
 
     The original makes the tree complete. A label of the tree is past the boundary of the values that it is above the
     ceiling of; other labels are past a value's boundary if they hold values that its ceiling does not.
     """
     counts = total_by(original.codes, rows, len(original.labels)).tolist()
-    tree, numbers = tree_over(published.name, spec, original.labels, counts)
+    tree, numbers = tree_over(published.name, spec, original.labels, counts, known)
     values = held_in(tree, spec.attributes[published.name])
     held = [values.by(label) for label in published.labels]
     holds = np.zeros((len(held), len(tree.paths)), bool)

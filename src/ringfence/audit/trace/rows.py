@@ -184,7 +184,7 @@ def recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec
             some_known, those = np.full(len(known), -1), pa.array(known)
             some_known[known] = recoded(published, raw.filter(those), rows.filter(those), spec)
             return some_known
-    held = cover(published, original, rows.to_numpy(), spec)
+    held = cover(published, original, rows.to_numpy(), spec, None if None in original.labels else stated)
     may = held.holds & ~held.past
     width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int32).max)
     width[[label == ROOT for label in published.labels]] += may.any(axis=0)  # everything, for want of others
