@@ -10,9 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from ringfence.rows import numbered
 from tests.fuzz.cases import ENTITY, IDENTIFIER, TRACE, Case, draw_case
 from tests.fuzz.columns import KINDS, Column
 from tests.fuzz.judge import Rows, Stated, Wrong, distance, judge, regular_part
@@ -28,7 +30,11 @@ SHOWN = 3
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + CASES, SIZE))
 def test_every_release_is_what_was_promised(first: int) -> None:
-    outcomes = [carry_out(seed) for seed in range(first, min(first + SIZE, FIRST + CASES))]
+    few = (
+        numbered.FEW if first % 2 else 1
+    )  # in half of them, cells are numbered by kernels, as those of large tables are
+    with patch.object(numbered, "FEW", few):
+        outcomes = [carry_out(seed) for seed in range(first, min(first + SIZE, FIRST + CASES))]
     wrong = [outcome for outcome in outcomes if outcome.result == "wrong"]
     told = "\n\n".join(f"{outcome.why}\n{outcome.case}" for outcome in wrong[:SHOWN])
     seeds = ", ".join(str(outcome.case.seed) for outcome in wrong)

@@ -1,6 +1,8 @@
 """The audit of counts of values against planted faults: in the file, and in what a run computes."""
 
+import datetime as dt
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +187,47 @@ def test_a_release_alone_shows_which_values_are_plain(hierarchy: Any, method: di
     path = rf.anonymize(table, spec).save(tmp_path)
     assert rf.audit(path, spec).ok
     assert rf.audit(path, spec, table).ok
+
+
+@pytest.mark.parametrize(
+    "hierarchy", ["flat", {"fanout": 2}, {"tree": {"[0, 3)": ["0", "1", "2"], "[3, 6)": ["3", "127"]}}]
+)
+@pytest.mark.parametrize(
+    "method", [{"name": "optimal", "suppression": 0}, {"name": "cluster", "representation": "hierarchy"}]
+)
+def test_numbers_that_nothing_calls_numbers_are_counted_in_ranges(
+    hierarchy: Any, method: dict[str, Any], tmp_path: Path
+) -> None:
+    """A release alone may show some of them and `*`: which of its counts are ranges, only these say."""
+    values = [1, 1, 2, 1, 3, 1, 127, 1, 127, 3, 0, 127, 0, 3, 3, 0, 3, 127, 1, 1]
+    table = pa.table({"q": pa.array(values, pa.int8()), "town": [*"ab"] * 10})
+    attributes = {"q": {"role": "quasi", "hierarchy": hierarchy}, "town": {"role": "quasi", "hierarchy": "flat"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method=method, output={"counts": True})
+    path = rf.anonymize(table, spec).save(tmp_path)
+    assert rf.audit(path, spec).findings == ()
+    assert rf.audit(path, spec, table).findings == ()
+
+
+def test_ranges_of_counts_are_held_to_what_a_release_shows_whatever_its_values_are_called() -> None:
+    attributes = {"q": {"role": "quasi", "hierarchy": "flat"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, data={"unlisted": "drop"})
+    shown = pa.table({"q": ["1", "1", "1", "3", "3", "*", "*"]})
+    for low, rows, words in (("2", 4, ""), ("4", 4, "'3': in no line, but 2 rows"), ("2", 5, "add up to 8 rows")):
+        counts = pa.table({"attribute": ["q"] * 2, "value": ["1", f"[{low}, 100)"], "rows": [3, rows]})
+        found = [finding.message for finding in rf.audit(shown, spec, counts=counts).findings]
+        assert bool(found) == bool(words)
+        assert words in " ".join(found)
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.decimal128(8, 4)], ids=str)
+@pytest.mark.parametrize("written", ["csv", "parquet"])
+def test_what_counts_spell_in_another_way_is_the_same_value(kind: pa.DataType, written: str, tmp_path: Path) -> None:
+    """Moments come out of their column with midnight, and decimals with zeros: so a release alone may show them."""
+    days = [dt.date(2024, 1, day) for day in (1, 1, 1, 2, 2, 2, 2, 8, 8, 9)]
+    values = [Decimal(day.day) for day in days] if pa.types.is_decimal(kind) else days
+    attributes = {"q": {"role": "quasi", "hierarchy": "flat"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"suppression": 0.1}, output={"counts": True})
+    table = pa.table({"q": pa.array(values).cast(kind)})
+    path = rf.anonymize(table, spec).save(tmp_path, written)
+    assert rf.audit(path, spec).findings == ()
+    assert rf.audit(path, spec, table).findings == ()

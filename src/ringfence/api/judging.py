@@ -108,7 +108,8 @@ def audit(
 
         def judged(data: Data) -> "tuple[Verdict, Spec]":
             rows = engine.folded(engine.open(table, data, as_it_stands=True))
-            told = told_measures(engine, rows, spec, known)
+            beside_it = None if counts is None else engine.open(counts, as_counts(data), as_it_stands=True)
+            told = told_measures(engine, rows, spec, known, beside_it)
             before, everyone = (
                 None if each is None else with_spelled_rows(engine, each, told.formats) for each in known
             )
@@ -122,7 +123,7 @@ def audit(
                 corrupted=corrupted,
                 attacks=wanted,
                 values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
-                counts=None if counts is None else engine.open(counts, as_counts(data), as_it_stands=True),
+                counts=beside_it,
             )
             return verdict, told
 

@@ -110,6 +110,20 @@ def _point(value: str, attribute: Attribute) -> Point | None:
     return as_moment(value) if attribute.dates else as_number(value)
 
 
+def closed_labels(table: pa.Table) -> dict[str, list[str]]:
+    """Return what the lines of each attribute name, ranges as a release has them, with both ends: what they say of
+    values. Of a table that holds no lines, nothing; `read_lines` says why."""
+    if table.column_names != [ATTRIBUTE, VALUE, COUNTED]:
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, label in zip(table[ATTRIBUTE].to_pylist(), table[VALUE].to_pylist(), strict=True):
+        if label:
+            ends = _RANGE.fullmatch(label)
+            low, high = (None, None) if ends is None else (ends["low"] or ends["above"], ends["high"] or ends["below"])
+            found.setdefault(name, []).append(label if ends is None else f"[{low or high}, {high or low}]")
+    return found
+
+
 def read_lines(table: pa.Table, spec: Spec) -> Mapping[str, Lines]:
     """Read counts of values, by attribute. What cannot be read at all is a DataError."""
     wanted = [ATTRIBUTE, VALUE, COUNTED]

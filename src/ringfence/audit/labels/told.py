@@ -3,6 +3,7 @@
 A table whose columns are days, moments or numbers needs no word about it. Of its release there are labels left, which
 are text: where all of them are dates in their one spelling, ranges and sets of these, that is what they are if there is
 a range among them; and in any spelling, if they are to be on a line, which words are not. The same goes for numbers.
+Counts of values beside the release tell as much as its labels, and what they spell in another way is no word.
 What a table beside the release says of a column holds, unless labels say nothing about numbers.
 """
 
@@ -12,20 +13,27 @@ from decimal import Decimal
 
 import ibis
 
+from ringfence.audit.count_lines import closed_labels
 from ringfence.audit.labels.growing import stated_tree
-from ringfence.audit.labels.moments import as_moment, is_clock, is_moment
+from ringfence.audit.labels.moments import as_moment, is_clock, is_moment, spelled_moment
 from ringfence.audit.labels.reading import read_interval, read_set
-from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, is_number
+from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, is_number, spelled_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.rows.engine import Engine
-from ringfence.rows.measured import clock_columns, date_columns, number_columns
+from ringfence.rows.measured import LEAST, MOST, clock_columns, date_columns, number_columns
 from ringfence.spec import Spec
 from ringfence.spec.written import CLOCK
 
 
-def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence[ibis.Table | None]) -> Spec:
+def told_measures(
+    engine: Engine,
+    rows: ibis.Table,
+    spec: Spec,
+    beside: Sequence[ibis.Table | None],
+    counts: ibis.Table | None = None,
+) -> Spec:
     """Return a specification that says of columns that they hold dates or numbers where a release, or a table beside
-    it, does."""
+    it, does; `counts` are those of its values."""
     known = [table for table in beside if table is not None]
     spec = spec.with_dates([name for table in (rows, *known) for name in date_columns(table)])
     spec = spec.with_dates([name for table in (rows, *known) for name in clock_columns(table)], CLOCK)
@@ -34,16 +42,30 @@ def told_measures(engine: Engine, rows: ibis.Table, spec: Spec, beside: Sequence
         for name in spec.of_role("quasi")
         if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].dates
     }
+    lines = {} if counts is None else closed_labels(engine.fetch(counts))
+    shown = {name: [*labels.get(name, ()), *lines.get(name, ())] for name in spec.of_role("quasi")}
     on_a_line = {name: spec.attributes[name].numeric for name in labels}
-    spec = spec.with_dates([name for name, texts in labels.items() if _are_dates(texts, on_a_line=on_a_line[name])])
-    spec = spec.with_dates([name for name, texts in labels.items() if _kinds(texts, is_clock)[0]], CLOCK)
+    spec = spec.with_dates([name for name in labels if _are_dates(shown[name], on_a_line=on_a_line[name])])
+    spec = spec.with_dates([name for name in labels if _kinds(shown[name], is_clock)[0]], CLOCK)
+    spec = spec.with_dates(
+        [name for name, texts in labels.items() if _spelled_anew(texts, lines.get(name, ()), _is_day, spelled_moment)]
+    )
     asked = spec.perhaps_numbers
     stated = [name for name in spec.perhaps_in_intervals if _of_intervals(stated_tree(name, spec))]
     numbers = [name for table in known for name in number_columns(engine, table, [*asked, *stated])]
     numbers = [name for name in numbers if name in stated or all(map(_reads_as_number, labels.get(name, ())))]
     judged = {name for table in known for name in table.columns}
-    numbers += [name for name in asked if name in labels and name not in judged and _are_numbers(labels[name])]
+    numbers += [
+        name
+        for name in asked
+        if name not in judged
+        and (
+            _are_numbers(shown[name])
+            or _spelled_anew(labels.get(name, ()), lines.get(name, ()), _is_measure, spelled_number)
+        )
+    ]
     numbers += [name for name in stated if name not in judged]
+    numbers += number_columns(engine, rows, [name for name in asked if name not in labels and name not in judged])
     return spec.with_numbers(numbers)
 
 
@@ -71,15 +93,36 @@ def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
     """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
 
     def is_date(text: str) -> bool:
-        return not is_clock(text) and (as_moment(text) is not None if on_a_line else is_moment(text))
+        return _is_day(text) if on_a_line else is_moment(text) and not is_clock(text)
 
     ranges, others = _kinds(labels, is_date)
     return ranges > 0 or (on_a_line and others > 0)
 
 
+def _is_day(text: str) -> bool:
+    """Whether a text is a day or a moment, in any spelling."""
+    return as_moment(text) is not None and not is_clock(text)
+
+
 def _are_numbers(labels: Iterable[str | None]) -> bool:
     """Whether labels are numbers, ranges and sets of numbers, and one is a range at least."""
-    return _kinds(labels, is_number)[0] > 0
+    return _kinds(labels, lambda text: is_number(text) and _is_measure(text))[0] > 0
+
+
+def _is_measure(text: str) -> bool:
+    """Whether a text is a number that a measure may have, in any spelling: others are no numbers to a run either."""
+    number = as_number(text)
+    return number is not None and (number == 0 or LEAST <= abs(number) <= MOST)
+
+
+def _spelled_anew(
+    labels: Iterable[str | None], lines: Iterable[str], fits: Callable[[str], bool], spelled: Callable[[str], str]
+) -> bool:
+    """Whether labels and lines all fit, and a line has what a label is in another spelling, as words have none."""
+    values, counted = {*labels} - {None, ROOT}, {*lines} - {ROOT}
+    return all(fits(value or "") for value in (*values, *counted)) and any(
+        value not in counted and spelled(value or "") in counted for value in values
+    )
 
 
 def _reads_as_number(label: str | None) -> bool:
