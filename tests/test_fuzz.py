@@ -30,9 +30,8 @@ SHOWN = 3
 
 @pytest.mark.parametrize("first", range(FIRST, FIRST + CASES, SIZE))
 def test_every_release_is_what_was_promised(first: int) -> None:
-    few = (
-        numbered.FEW if first % 2 else 1
-    )  # in half of them, cells are numbered by kernels, as those of large tables are
+    # In half of them, cells are numbered by kernels, as those of large tables are.
+    few = numbered.FEW if first % 2 else 1
     with patch.object(numbered, "FEW", few):
         outcomes = [carry_out(seed) for seed in range(first, min(first + SIZE, FIRST + CASES))]
     wrong = [outcome for outcome in outcomes if outcome.result == "wrong"]

@@ -231,3 +231,31 @@ def test_what_counts_spell_in_another_way_is_the_same_value(kind: pa.DataType, w
     path = rf.anonymize(table, spec).save(tmp_path, written)
     assert rf.audit(path, spec).findings == ()
     assert rf.audit(path, spec, table).findings == ()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [pa.array([1, 3]), pa.array([1.5, 3.0]), pa.array([dt.date(2024, 1, 1), dt.date(2024, 1, 3)])],
+    ids=["whole", "fractions", "days"],
+)
+def test_counts_may_be_handed_over_as_a_reader_of_files_has_them(values: pa.Array) -> None:
+    """All values of the only attribute may look like numbers or days, and then come as these."""
+    spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})
+    shown = pa.table({"q": values.take(pa.array([0, 0, 1, 1]))})
+    for rows, holds in (([2, 2], True), ([3, 2], False)):
+        counts = pa.table({"attribute": ["q", "q"], "value": values, "rows": rows})
+        assert rf.audit(shown, spec, counts=counts).ok == holds
+
+
+def test_counts_of_what_has_no_text_are_refused() -> None:
+    counts = pa.table({"attribute": ["q"], "value": [["a"]], "rows": [2]})
+    spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})
+    with pytest.raises(DataError, match=r"a column 'value' of list<.*>; allowed: text, numbers, dates"):
+        rf.audit(pa.table({"q": ["a", "a"]}), spec, counts=counts)
+
+
+def test_codes_are_no_numbers_in_another_spelling() -> None:
+    counts = pa.table({"attribute": ["q"], "value": ["1"], "rows": [4]})
+    spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})
+    for other, holds in (("1.0", True), ("01", False)):
+        assert rf.audit(pa.table({"q": ["1", "1", other, other]}), spec, counts=counts).ok == holds

@@ -207,7 +207,7 @@ def _rewrite_in_memory(
     pseudonym = [] if spec.pseudonym is None else [spec.pseudonym]
     carried = [WHICH, *spec.of_role("quasi", "sensitive", "items"), *pseudonym, *whose(spec)]
     made = decide(engine, engine.hold(marked.select([*looked_at, WHICH])), carried)
-    fetched = engine.some(made.rows, [WHICH, *made.changed, *whose(spec)])
+    fetched = engine.fetch_columns(made.rows, [WHICH, *made.changed, *whose(spec)])
     kind = source if not hasattr(source, "read_next_batch") else table  # a reader is used up, and becomes a table
     positions = fetched[WHICH].to_numpy()
     released = assemble(kind, table, columns, positions, fetched.select(made.changed), cast=spec.data.types)

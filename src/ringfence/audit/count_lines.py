@@ -116,12 +116,22 @@ def closed_labels(table: pa.Table) -> dict[str, list[str]]:
     if table.column_names != [ATTRIBUTE, VALUE, COUNTED]:
         return {}
     found: dict[str, list[str]] = {}
-    for name, label in zip(table[ATTRIBUTE].to_pylist(), table[VALUE].to_pylist(), strict=True):
+    for name, label in zip(table[ATTRIBUTE].to_pylist(), _labels(table), strict=True):
         if label:
             ends = _RANGE.fullmatch(label)
             low, high = (None, None) if ends is None else (ends["low"] or ends["above"], ends["high"] or ends["below"])
             found.setdefault(name, []).append(label if ends is None else f"[{low or high}, {high or low}]")
     return found
+
+
+def _labels(table: pa.Table) -> list[str | None]:
+    """Return what lines name, as text: who reads a file of them may be handed numbers or days, where all are."""
+    try:
+        return [label or None for label in table[VALUE].cast(pa.string()).to_pylist()]
+    except (pa.ArrowException, ValueError):
+        raise DataError(
+            f"the counts of values have a column {VALUE!r} of {table[VALUE].type}; allowed: text, numbers, dates"
+        ) from None
 
 
 def read_lines(table: pa.Table, spec: Spec) -> Mapping[str, Lines]:
@@ -138,7 +148,7 @@ def read_lines(table: pa.Table, spec: Spec) -> Mapping[str, Lines]:
         raise DataError(f"the counts of values have a number of {COUNTED!r} that is no whole number") from None
     if table[COUNTED].null_count:
         raise DataError(f"the counts of values have a line without a number of {COUNTED!r}")
-    names, labels = table[ATTRIBUTE].to_pylist(), [label or None for label in table[VALUE].to_pylist()]
+    names, labels = table[ATTRIBUTE].to_pylist(), _labels(table)
     found = {}
     for name in dict.fromkeys(names):
         places = [place for place, other in enumerate(names) if other == name]

@@ -61,10 +61,10 @@ class InMemory(Engine):
     def _in_drawn_order(self, few: Repeated) -> ibis.Table:
         """Return rows that repeat in an order that is drawn here."""
 
-    def some(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+    def fetch_columns(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return some columns of rows: of a table in memory, without saying first which."""
         held = self.in_memory(rows, columns)
-        return super().some(rows, columns) if held is None else plain(held)
+        return super().fetch_columns(rows, columns) if held is None else plain(held)
 
     def each_once(self, rows: ibis.Table) -> ibis.Table | None:
         """Return the different rows of those that repeat."""

@@ -155,7 +155,7 @@ class Engine(ABC):
         """Carry an expression out and return its rows, with labels as plain text."""
         return pa.Table.from_batches(self.batches(rows), plain_schema(rows))
 
-    def some(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
+    def fetch_columns(self, rows: ibis.Table, columns: Sequence[str]) -> pa.Table:
         """Return some columns of rows, with labels as plain text."""
         return self.fetch(rows.select(*columns))
 

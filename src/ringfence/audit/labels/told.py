@@ -7,6 +7,7 @@ Counts of values beside the release tell as much as its labels, and what they sp
 What a table beside the release says of a column holds, unless labels say nothing about numbers.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -20,7 +21,7 @@ from ringfence.audit.labels.reading import read_interval, read_set
 from ringfence.audit.labels.spelling import ROOT, as_number, as_set, ends_in, is_number, spelled_number
 from ringfence.audit.labels.trees import Tree
 from ringfence.rows.engine import Engine
-from ringfence.rows.measured import LEAST, MOST, clock_columns, date_columns, number_columns
+from ringfence.rows.measured import LEAST, MOST, PLAIN, clock_columns, date_columns, number_columns
 from ringfence.spec import Spec
 from ringfence.spec.written import CLOCK
 
@@ -61,7 +62,7 @@ def told_measures(
         if name not in judged
         and (
             _are_numbers(shown[name])
-            or _spelled_anew(labels.get(name, ()), lines.get(name, ()), _is_measure, spelled_number)
+            or _spelled_anew(labels.get(name, ()), lines.get(name, ()), _is_plain, spelled_number)
         )
     ]
     numbers += [name for name in stated if name not in judged]
@@ -106,13 +107,17 @@ def _is_day(text: str) -> bool:
 
 def _are_numbers(labels: Iterable[str | None]) -> bool:
     """Whether labels are numbers, ranges and sets of numbers, and one is a range at least."""
-    return _kinds(labels, lambda text: is_number(text) and _is_measure(text))[0] > 0
+    return _kinds(labels, _is_measure)[0] > 0
 
 
 def _is_measure(text: str) -> bool:
-    """Whether a text is a number that a measure may have, in any spelling: others are no numbers to a run either."""
-    number = as_number(text)
-    return number is not None and (number == 0 or LEAST <= abs(number) <= MOST)
+    """Whether a text is a number that a measure may have: others are no numbers to a run either."""
+    return is_number(text) and (not (size := abs(Decimal(text))) or LEAST <= size <= MOST)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether text is what a run takes for a number: 45.00 is one, 01 is a code."""
+    return re.fullmatch(PLAIN, text) is not None
 
 
 def _spelled_anew(
