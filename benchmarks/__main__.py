@@ -26,7 +26,7 @@ NAMES = [
         "job",
         "audit",
     ),
-    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first", "compare", "readers"),
+    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first", "numbering", "compare", "readers"),
 ]
 PAPERS = [
     "papers.frontier",

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from ringfence.garbage import not_searched_for
-from ringfence.rows.duckdb import _TYPES, DuckDB
+from ringfence.rows.duckdb import DuckDB
+from ringfence.rows.duckdb_types import _TYPES
 from ringfence.spec.data import Data
 
 START = """

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
 from ringfence.rows.casts import cast_rows
-from ringfence.rows.coded import CODED, coded, plain, with_coded_lists
+from ringfence.rows.coded import coded, plain, with_coded_lists
 from ringfence.rows.duckdb_databases import given_back, taken
 from ringfence.rows.duckdb_enumerations import Enumerations
 from ringfence.rows.duckdb_files import DuckDBFiles
@@ -30,6 +30,7 @@ from ringfence.rows.duckdb_sql import (
     statement,
     variable,
 )
+from ringfence.rows.duckdb_types import known_schema, learn
 from ringfence.rows.duckdb_words import first_sentence, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
@@ -453,13 +454,13 @@ class DuckDB(InMemory):
         )
 
     def _register(self, table: pa.Table) -> ibis.Table:
-        name, schema = self._name(), _schema(table)
+        name, schema = self._name(), known_schema(table)
         if schema is None or "_duckdb" in self.__dict__:
             with saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
                 self._duckdb.register(name, table)
                 if schema is None:
                     schema = self._ibis.table(name).schema()
-                    _TYPES.update(zip(table.schema.types, schema.types, strict=True))
+                    learn(table.schema.types, schema.types)
         self._held[name] = table
         return self._table(name, schema)
 
@@ -470,33 +471,6 @@ class DuckDB(InMemory):
 
 def _number(name: str) -> int:
     return int(name.removeprefix(NAME))
-
-
-_WIDTHS = (8, 16, 32, 64)
-_TYPES: dict[pa.DataType, dt.DataType] = {
-    pa.string(): dt.string,
-    pa.large_string(): dt.string,
-    CODED: dt.string,
-    pa.bool_(): dt.boolean,
-    pa.date32(): dt.date,
-    **{getattr(pa, f"{sign}int{width}")(): getattr(dt, f"{sign}int{width}") for sign in ("", "u") for width in _WIDTHS},
-    **{getattr(pa, f"float{width}")(): getattr(dt, f"float{width}") for width in (32, 64)},
-}
-"""What Ibis calls types of Arrow that the engine holds: the usual ones, and those that it was asked about before."""
-
-
-def _schema(table: pa.Table) -> ibis.Schema | None:
-    """Return what Ibis calls the columns of a table; None where the engine is to be asked, or has to refuse them."""
-    names, types = table.column_names, table.schema.types
-    if len({name.casefold() for name in names}) < len(names) or not all(kind in _TYPES for kind in types):
-        return None
-    return _schema_of(tuple(names), tuple(_TYPES[kind] for kind in types))
-
-
-@lru_cache(maxsize=200)
-def _schema_of(names: tuple[str, ...], types: tuple[dt.DataType, ...]) -> ibis.Schema:
-    """Return the schema of these columns: tables of one job often have the same ones, and those of the next job."""
-    return ibis.schema(dict(zip(names, types, strict=True)))
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
