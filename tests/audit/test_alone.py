@@ -29,6 +29,7 @@ ALLOWED = {
     *(
         "ringfence.rows.coded",  # texts as numbers, read as the texts that they are
         "ringfence.rows.engine",
+        "ringfence.rows.in_python",  # cells as Python has them, or a refusal
         "ringfence.rows.sources",
         "ringfence.rows.columns",
         "ringfence.rows.basket_rows",

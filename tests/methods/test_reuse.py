@@ -245,3 +245,11 @@ def test_a_plan_of_groups_is_none_to_begin_with() -> None:
     groups = rf.anonymize(TOWNS, with_parts(searched_for("level"), method={"name": "mondrian"})).plan
     with pytest.raises(SpecError, match="not 'group'"):
         rf.anonymize(TOWNS, searched_for("level"), start=groups)
+
+
+def test_a_plan_knows_the_short_floats_that_it_was_made_for() -> None:
+    table = pa.table({"size": pa.array([0.1, 0.1, 0.7, 0.7], pa.float32())})
+    attributes = {"size": {"role": "quasi", "hierarchy": {"fanout": 2}}}
+    release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 2}))
+    again = rf.apply(GlobalPlan.loads(release.plan.dumps()), table)
+    assert sorted(again.table["size"].to_pylist()) == sorted(release.table["size"].to_pylist())

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import pairwise
@@ -20,6 +21,7 @@ import ibis
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -29,6 +31,7 @@ from ringfence.errors import DataError, RingfenceError, SpecError
 from ringfence.rows import duckdb_lines
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.duckdb_sql import some_columns
+from ringfence.rows.same_value import for_engine
 from ringfence.rows.sources import LOW
 from ringfence.rows.steps import numbered
 from ringfence.spec.data import Data
@@ -322,6 +325,82 @@ def test_what_is_not_generalized_keeps_its_type_and_values(array: pa.Array, role
     release = rf.anonymize(table, spec(1, n=FLAT, x=FLAT if role == "quasi" else role)).table
     assert release.schema.field("x").type == array.type
     assert release.sort_by("n")["x"].to_pylist() == array.to_pylist()
+
+
+FINE = [
+    pa.array([0, 2**63, 2**64 - 1, 2**63], pa.uint64()),
+    pa.array([1, 2**40 + 1, 5, 5], pa.timestamp("ns")),
+    pa.array([1, 2**40 + 1, 5, 5], pa.time64("ns")),
+]
+
+
+@pytest.mark.parametrize("array", [*TYPED, *FINE], ids=lambda array: str(array.type))
+def test_a_condition_holds_for_the_same_rows_of_a_table_in_memory_and_of_one_that_the_engine_made(
+    array: pa.Array,
+) -> None:
+    with DuckDB(Data()) as engine:
+        with engine.aside():
+            engine.hold(pa.table({"n": range(len(array)), "x": array}))  # its name is given again
+        held = engine.hold(for_engine(pa.table({"n": range(len(array)), "x": array})))
+        kept = engine.keep(held)
+        values = kept.filter(kept.n.isin([0, 1])).select("x").distinct()
+        some = engine.keep(values.mutate(there=ibis.literal(True)))
+        asked: list[Callable[[ibis.Table], ibis.Table]] = [
+            lambda rows: rows.filter(rows.x.isin(values.x)),
+            lambda rows: rows.semi_join(some, "x"),
+            lambda rows: rows.filter(rows.x.isin([rows.x.min(), rows.x.max()])),
+            lambda rows: rows.filter(rows.x >= values.x.max().as_scalar()),
+        ]
+        for ask in asked:
+            found = [engine.fetch(ask(rows).select("n").order_by("n")) for rows in (held, kept)]
+            assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("array", FINE, ids=lambda array: str(array.type))
+@pytest.mark.parametrize("keep", [True, False])
+def test_rows_of_few_values_that_arrow_is_told_wrongly_are_suppressed(array: pa.Array, keep: bool) -> None:
+    micro = array if array.type == pa.uint64() else pc.multiply(array.cast(pa.int64()), 1000).cast(array.type)
+    table = pa.table({"x": pa.concat_arrays([micro] * 4), "y": [*"aabb"] * 4})
+    method = {"name": "optimal", "scheme": "set", "suppression": 1, "keep_suppressed": keep}
+    release = rf.anonymize(table, spec(3, x=FLAT, y=FLAT, method=method))
+    assert release.audit.ok
+    assert min(Counter(zip(*(release.table[name].to_pylist() for name in "xy"), strict=True)).values()) >= 3
+
+
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        (pa.array([5000, 1], pa.timestamp("ns")), r"'x' has 1970-01-01 00:00:00\.000000001, which is more exact"),
+        (pa.array([5000, 1], pa.timestamp("ns", "Asia/Tokyo")), r"'x' has 1970-01-01 09:00:00\.000000001, which is mo"),
+        (pa.array([5000, 1], pa.time64("ns")), r"'x' has 00:00:00\.000000001, which is more exact than micros"),
+        (pa.array([0, 253402300800], pa.timestamp("s")), r"'x' has 10000-01-01 00:00:00; allowed: .* 1 to 9999"),
+        (pa.array([0, 2**62], pa.timestamp("s")), r"'x' has 4611686018427387904; allowed: .* 1 to 9999"),
+        (pa.array([0, 2**31 - 1], pa.date32()), r"'x' has 2147483647; allowed: .* 1 to 9999"),
+    ],
+    ids=lambda part: str(part.type) if isinstance(part, pa.Array) else None,
+)
+@pytest.mark.parametrize("role", ["quasi", "sensitive"])
+def test_moments_that_are_too_exact_or_too_far_are_refused_with_the_first_of_them(
+    array: pa.Array, said: str, role: str
+) -> None:
+    table = pa.table({"x": array, "y": ["a", "a"]})
+    attributes = {"x": FLAT if role == "quasi" else {"role": role}, "y": FLAT}
+    with pytest.raises(DataError, match=said):
+        rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 1} if role == "quasi" else {"k": 1, "l": 2}))
+    with pytest.raises(DataError, match=said):
+        rf.audit(table, spec(1, x=FLAT, y=FLAT))
+
+
+def test_a_draft_of_days_that_are_too_far_is_refused() -> None:
+    table = pa.table({"x": pa.array([0, 253402300800], pa.timestamp("s")), "y": ["a", "a"]})
+    with pytest.raises(DataError, match=r"'x' has 10000-01-01; allowed: days and moments of the years 1 to 9999"):
+        rf.draft(table)
+
+
+def test_moments_that_nobody_compares_stay_as_exact_as_they_are() -> None:
+    table = pa.table({"x": pa.array([5000, 1], pa.timestamp("ns")), "y": ["a", "a"]})
+    release = rf.anonymize(table, spec(2, x="insensitive", y=FLAT)).table
+    assert sorted(release["x"].cast(pa.int64()).to_pylist()) == [1, 5000]
 
 
 def test_nested_values_travel() -> None:

@@ -4,7 +4,7 @@ From here on nothing depends on the order in which the engine returned them: lab
 classes in the order of their labels.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from ringfence.audit.labels.reading import speller
 from ringfence.audit.labels.spelling import ROOT, plain
 from ringfence.errors import DataError
 from ringfence.rows.coded import is_coded, told_apart
+from ringfence.rows.in_python import in_python
 from ringfence.spec import Spec
 
 
@@ -174,7 +175,7 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
         column = column.cast(column.type.value_type)
     try:
         which, different = told_apart(column)
-        values = [*_told(different)]
+        values = in_python(different, name)
     except (pa.ArrowException, ValueError):
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
@@ -183,13 +184,6 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
     if len(gaps) == 1:
         values[gaps[0]] = None
     return values, which
-
-
-def _told(values: pa.Array) -> Iterator[Any]:
-    """Yield values as a text file tells them: of a float of 32 bits, the fewest digits that tell it from others."""
-    if values.type in (pa.float16(), pa.float32()):
-        return (None if text is None else float(text) for text in values.cast(pa.string()).to_pylist())
-    return iter(values.to_pylist())
 
 
 def _is_gap(value: Any, spec: Spec) -> bool:

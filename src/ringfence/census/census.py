@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from ringfence.arrays import Floats, Ints, Longs, distinct_rows, sum_by
 from ringfence.errors import DataError, listed
 from ringfence.rows.coded import told_apart
+from ringfence.rows.in_python import in_python
 from ringfence.spec import Spec
 from ringfence.values.builders import Domain, read_domain
 from ringfence.values.grid import Grid
@@ -270,15 +270,8 @@ def _code(
     """Return the domain of a column, the leaf of each of its rows, and its distinct raw values."""
     indices, values = _encoded(column, name)
     counts = sum_by(indices, weights, len(values))
-    domain = read_domain(name, spec, _python_values(values), counts.tolist(), known)
+    domain = read_domain(name, spec, in_python(values, name), counts.tolist(), known)
     return domain, domain.leaves[indices], values
-
-
-def _python_values(values: pa.Array) -> list[Any]:
-    """Return values as Python has them; a short float as the number that it is written as: 0.1, not 0.10000000149."""
-    short = pa.types.is_float16(values.type) or pa.types.is_float32(values.type)
-    found: list[Any] = (values.cast(pa.string()).cast(pa.float64()) if short else values).to_pylist()
-    return found
 
 
 def _people(column: pa.ChunkedArray, name: str) -> tuple[Domain, Ints, pa.Array]:

@@ -21,6 +21,7 @@ from ringfence.arrays import Longs
 from ringfence.draft.spellings import read_days, recognize
 from ringfence.rows.coded import told_apart
 from ringfence.rows.engine import Engine
+from ringfence.rows.in_python import in_python
 from ringfence.rows.sources import ROWS
 from ringfence.spec.hierarchies import CodeSystem
 from ringfence.spec.written import CLOCK
@@ -214,10 +215,10 @@ def _kind(holds: Any) -> Kind:
     return "day" if holds.is_date() or holds.is_timestamp() else "other"
 
 
-def _figures(engine: Engine, rows: ibis.Table, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the one row of an aggregate."""
-    found: dict[str, Any] = engine.fetch(rows.aggregate(**wanted)).to_pylist()[0]
-    return found
+def _figures(engine: Engine, rows: ibis.Table, wanted: Mapping[str, Any], name: str = "") -> dict[str, Any]:
+    """Return the one row of an aggregate, over a column that has this name."""
+    found = engine.fetch(rows.aggregate(**wanted))
+    return {figure: in_python(found[figure].combine_chunks(), name)[0] for figure in found.column_names}
 
 
 def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
         wanted |= _number_figures(value.cast("float64"))
     elif kind == "day":
         wanted |= {"first": value.cast("date").min(), "last": value.cast("date").max()}
-    return _figures(engine, counted, wanted)
+    return _figures(engine, counted, wanted, name)
 
 
 def _number_figures(numbers: Any) -> dict[str, Any]:

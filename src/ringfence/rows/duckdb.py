@@ -30,7 +30,7 @@ from ringfence.rows.duckdb_sql import (
     statement,
     variable,
 )
-from ringfence.rows.duckdb_types import known_schema, learn
+from ringfence.rows.duckdb_types import hand_over, known_schema, learn, take_back
 from ringfence.rows.duckdb_words import first_sentence, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
@@ -120,7 +120,7 @@ class DuckDB(InMemory):
         with saying("data.memory_limit", SpecError):
             connection.execute(f"SET memory_limit = {literal(self._limit or usual_limit(connection))}")
         for name, table in self._held.items():
-            connection.register(name, table)
+            hand_over(connection, name, table)
         return connection
 
     @property
@@ -335,9 +335,9 @@ class DuckDB(InMemory):
             self._made = [each for each in self._made if each[0] <= before]
             self._repeats.forget(lambda name: _number(name) > before)
             for name in [name for name in self._held if _number(name) > before]:
-                del self._held[name]
+                table = self._held.pop(name)
                 if "_duckdb" in self.__dict__:
-                    self._duckdb.unregister(name)
+                    take_back(self._duckdb, name, table)
             self._tables = before
             self._counts.clear()  # of rows whose names will be those of others
             self._counts.update(counted)
@@ -431,7 +431,7 @@ class DuckDB(InMemory):
         if name not in self._held and name in self._repeats.orders:
             self._held[name] = self._repeats.orders[name].table
             if "_duckdb" in self.__dict__:
-                self._duckdb.register(name, self._held[name])
+                hand_over(self._duckdb, name, self._held[name])
         return self._held.get(name)
 
     def _in_drawn_order(self, few: Repeated) -> ibis.Table:
@@ -457,7 +457,7 @@ class DuckDB(InMemory):
         name, schema = self._name(), known_schema(table)
         if schema is None or "_duckdb" in self.__dict__:
             with saying(f"the engine cannot hold a table with columns {_kinds(table)}", DataError):
-                self._duckdb.register(name, table)
+                hand_over(self._duckdb, name, table)
                 if schema is None:
                     schema = self._ibis.table(name).schema()
                     learn(table.schema.types, schema.types)

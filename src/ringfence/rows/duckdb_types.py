@@ -1,13 +1,16 @@
-"""What Ibis calls the types of tables in memory that DuckDB holds: known, so that the engine need not be asked."""
+"""Tables in memory that DuckDB holds: how they are handed over, and what Ibis calls their types, which is known, so
+that the engine need not be asked."""
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 import ibis
 import ibis.expr.datatypes as dt
 import pyarrow as pa
 
 from ringfence.rows.coded import CODED
+from ringfence.rows.duckdb_words import quoted
 
 _WIDTHS = (8, 16, 32, 64)
 _TYPES: dict[pa.DataType, dt.DataType] = {
@@ -28,6 +31,39 @@ def known_schema(table: pa.Table) -> ibis.Schema | None:
     if len({name.casefold() for name in names}) < len(names) or not all(kind in _TYPES for kind in types):
         return None
     return _schema_of(tuple(names), tuple(_TYPES[kind] for kind in types))
+
+
+def hand_over(connection: Any, name: str, table: pa.Table) -> None:
+    """Let DuckDB read a table in memory under a name.
+
+    It leaves it to Arrow to find the rows that a statement wants, and says some values to Arrow wrongly: rows are then
+    lost without a word, or the statement fails. Where a column is not simply that of the table, it does so itself.
+    """
+    if not any(map(_is_misread, table.schema.types)):
+        connection.register(name, table)
+        return
+    connection.register(_given(name), table)
+    columns = [(quoted(field.name), _is_misread(field.type)) for field in table.schema]
+    shown = ", ".join(f"coalesce({column}, {column}) AS {column}" if misread else column for column, misread in columns)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW {quoted(name)} AS SELECT {shown} FROM {quoted(_given(name))}")
+
+
+def take_back(connection: Any, name: str, table: pa.Table) -> None:
+    """Let DuckDB forget a table that was handed over."""
+    if any(map(_is_misread, table.schema.types)):
+        connection.execute(f"DROP VIEW {quoted(name)}")
+        name = _given(name)
+    connection.unregister(name)
+
+
+def _given(name: str) -> str:
+    return f"{name} as it is given"
+
+
+def _is_misread(kind: pa.DataType) -> bool:
+    """Whether DuckDB says values of a type to Arrow wrongly: those above 2**63, and parts of a microsecond."""
+    fine = (pa.types.is_timestamp(kind) or pa.types.is_time64(kind)) and kind.unit == "ns"
+    return bool(fine or pa.types.is_uint64(kind))
 
 
 def learn(types: Iterable[pa.DataType], called: Iterable[dt.DataType]) -> None:

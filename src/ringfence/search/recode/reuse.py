@@ -14,6 +14,7 @@ from ringfence.errors import DataError, listed
 from ringfence.judging.models import promise
 from ringfence.plans.recode import ColumnPlan, GlobalPlan
 from ringfence.rows.coded import told_apart
+from ringfence.rows.in_python import in_python
 from ringfence.search.decision import Decision
 from ringfence.search.recode.recoded import decision_for
 from ringfence.spec import Spec
@@ -43,7 +44,7 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     weights = counted[weight].to_numpy()
     for name, hierarchy in known.items():
         which, values = told_apart(counted[name])
-        keys = read_keys(name, spec, values.to_pylist(), [1] * len(values))
+        keys = read_keys(name, spec, in_python(values, name), [1] * len(values))
         # Rows that miss a value and may not are dealt with when the census is taken.
         judged = [key is not None or spec.data.missing == "value" for key in keys]
         strange = np.array([j and bool(uncovered([key], [1], hierarchy)) for j, key in zip(judged, keys, strict=True)])
