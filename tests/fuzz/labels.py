@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Any
 
 from .columns import Column, missing, spelled
@@ -76,7 +77,7 @@ class Reader:
         lowest, highest = (None if each is None else self._rank(each, as_text=as_text) for each in limits)
         rank = self._rank(meaning, as_text=as_text)
         numbers = [_number(each) for each in (lowest, rank, highest)]
-        if "order" not in self.attribute and None not in numbers:  # numbers are ordered by value, also as text
+        if "order" not in self.attribute and None not in numbers and self._all_numbers:
             lowest, rank, highest = numbers
         try:
             above = lowest is None or lowest <= rank
@@ -84,6 +85,11 @@ class Reader:
         except TypeError:
             return False
         return bool(above and below)
+
+    @cached_property
+    def _all_numbers(self) -> bool:
+        """Whether texts are ordered by the numbers that they spell: beside one that spells none, none is."""
+        return all(each is None or _number(each) is not None for each in self.column.meanings())
 
     def _rank(self, meaning: Any, *, as_text: bool) -> Any:
         order = self.attribute.get("order")

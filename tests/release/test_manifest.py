@@ -147,6 +147,31 @@ def test_sets_of_days_are_typed_as_days_and_as_no_others(tmp_path: Path) -> None
     assert "does not say what the labels" in complaints(release, spec)
 
 
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([2, None, 7, 7], pa.int64()),  # a set, and no range that would tell that these are numbers
+        ([2.5, None, 7, 7], pa.float64()),
+        ([dt.time(8), dt.time(8, 30), dt.time(20), dt.time(20)], pa.time64("us")),
+        ([dt.time(8), None, dt.time(20), dt.time(20)], pa.time64("us")),
+        (["2024-03-31", "2024-04-02", "2024-05-01", "2024-05-01"], pa.string()),  # text, not days, to the run
+        (["08:00:00", "08:30:00", "20:00:00", "20:00:00"], pa.string()),
+    ],
+)
+def test_a_typed_file_tells_what_labels_do_not(values: list[Any], kind: pa.DataType, tmp_path: Path) -> None:
+    spec = rf.Spec(
+        attributes={"x": {"role": "quasi", "hierarchy": {"fanout": 2}}, "town": {"role": "quasi", "hierarchy": "flat"}},
+        privacy={"k": 2},
+        method={"name": "mondrian"},
+    )
+    table = pa.table({"x": values, "town": ["Oslo", "Oslo", "Voss", "Voss"]})
+    release = rf.anonymize(table, spec).save(tmp_path, "parquet", report=False)
+    typed = pq.read_schema(release.with_name("typed.parquet"))
+    assert kind in ((typed.field("x").type.value_type,) if "x" in typed.names else typed.types)
+    assert complaints(release, spec) == ""
+    assert not rf.audit(release, spec, table).findings
+
+
 @pytest.mark.parametrize("name", ["names.csv", ".hidden", "typed.csv"])
 def test_files_that_the_manifest_does_not_list_are_found(name: str, tmp_path: Path) -> None:
     release = saved(tmp_path)

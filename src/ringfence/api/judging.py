@@ -135,4 +135,4 @@ def audit(
             if as_released(spec.data) == spec.data:
                 raise
             verdict, told = judged(spec.data)
-        return with_manifest(engine, verdict, table, told)
+        return with_manifest(engine, verdict, table, spec, told)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from math import isfinite
@@ -29,6 +29,7 @@ from ringfence.rows.targets import identity_at
 from ringfence.search.decision import Decision
 from ringfence.search.progress import MOST_COUNTED, SearchResult
 from ringfence.spec import Spec
+from ringfence.spec.written import CLOCK
 from ringfence.version import __version__
 
 MANIFEST = "manifest.json"
@@ -207,12 +208,13 @@ def file_hash(path: Path) -> str:
 # Whether it is so
 
 
-def with_manifest(engine: Engine, verdict: Verdict, release: str | Path, spec: Spec) -> Verdict:
+def with_manifest(engine: Engine, verdict: Verdict, release: str | Path, spec: Spec, read: Spec) -> Verdict:
     """Add to the verdict on a release what is wrong with its manifest: beside it, if that speaks of this file; of a
     table or a folder, in the folder of the run that the specification comes from.
 
     Everything is checked that follows from the release and the specification, and what follows from the original where
-    the verdict has seen it. What cannot be checked, a note says.
+    the verdict has seen it. What cannot be checked, a note says. `read` is the specification with what labels tell of
+    columns.
     """
     file = local_file(release)
     manifest = _of_the_run(spec) if file is None else file.parent / MANIFEST
@@ -232,7 +234,7 @@ def with_manifest(engine: Engine, verdict: Verdict, release: str | Path, spec: S
             *_wrong_counts(stated, verdict),
             *_wrong_measures(stated["verdict"]["measured"], _public_measures(verdict)),
         ]
-        wrong += wrong_typed(engine, file, spec) if file is not None and "typed" in stated else ()
+        wrong += wrong_typed(engine, file, read, spec) if file is not None and "typed" in stated else ()
         note = _unchecked(stated, verdict)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise DataError(f"{str(manifest)!r} is not a manifest, or a damaged one") from None
@@ -296,27 +298,44 @@ def _wrong_release(told: Mapping[str, str], release: str | Path, engine: Engine)
         )
 
 
-def wrong_typed(engine: Engine, release: Path, spec: Spec) -> Iterator[str]:
-    """Find out whether the typed file beside a release says what the release's labels say, row by row, and no more."""
+def wrong_typed(engine: Engine, release: Path, *readings: Spec) -> list[str]:
+    """Find out whether the typed file beside a release says what the release's labels say, row by row, and no more: by
+    one of some specifications, which may differ in what columns hold.
+
+    What looks like days or numbers may be text, which only the original tells. Whichever the typed file says, labels
+    must bear it out.
+    """
     path = release.with_name(TYPED)
     if not path.is_file():
-        return
-    shown = engine.open(path, spec.data, as_it_stands=True)
-    # Sets of days may be those of a column of days or of text. Whichever the typed file says, labels must bear it out.
-    days = [field.name for field in shown.schema().to_pyarrow() if _of_days(field.type)]
-    spec = spec.with_dates([name for name in spec.attributes if name in days or f"{name} {LOW}" in days])
-    said = typed_rows(engine, engine.open(release, as_released(spec.data), as_it_stands=True), spec)
-    if said is None or said.schema() != shown.schema():
-        columns = "none" if said is None else listed(map(repr, said.columns))
-        yield f"{TYPED!r} has other columns, or other types, than the labels of the release make: {columns}"
-    elif [*same_rows(engine, shown, said)]:
-        yield f"{TYPED!r} does not say what the labels of the release say"
+        return []
+    shown = engine.open(path, readings[0].data, as_it_stands=True)
+    rows = engine.open(release, as_released(readings[0].data), as_it_stands=True)
+    wrong = []
+    for spec in readings:
+        said = typed_rows(engine, rows, _as_typed(spec, shown.schema().to_pyarrow()))
+        if said is None or said.schema() != shown.schema():
+            columns = "none" if said is None else listed(map(repr, said.columns))
+            wrong.append(f"{TYPED!r} has other columns, or other types, than the labels of the release make: {columns}")
+        elif [*same_rows(engine, shown, said)]:
+            wrong.append(f"{TYPED!r} does not say what the labels of the release say")
+        else:
+            return []
+    return wrong[:1]
 
 
-def _of_days(kind: pyarrow.DataType) -> bool:
-    """Whether a column is of days or moments, or of lists of them."""
-    each = kind.value_type if pyarrow.types.is_list(kind) else kind
-    return bool(pyarrow.types.is_date(each) or pyarrow.types.is_timestamp(each))
+def _as_typed(spec: Spec, schema: pyarrow.Schema) -> Spec:
+    """Return a specification that says of columns that they hold days, times or numbers where a typed file does."""
+    types = {field.name: field.type for field in schema}
+    ends = {name: types.get(f"{name} {LOW}", types.get(name)) for name in spec.attributes}
+    each = {name: getattr(kind, "value_type", kind) for name, kind in ends.items() if kind is not None}
+
+    def holding(*tests: Callable[[pyarrow.DataType], bool]) -> list[str]:
+        return [name for name, kind in each.items() if any(test(kind) for test in tests)]
+
+    is_a = pyarrow.types
+    spec = spec.with_dates(holding(is_a.is_date, is_a.is_timestamp)).with_dates(holding(is_a.is_time), CLOCK)
+    perhaps = {*spec.perhaps_numbers, *spec.perhaps_in_intervals}
+    return spec.with_numbers(perhaps.intersection(holding(is_a.is_integer, is_a.is_floating)))
 
 
 def _wrong_promise(stated: Mapping[str, Any], spec: Spec) -> Iterator[str]:
