@@ -221,13 +221,16 @@ def test_ranges_of_counts_are_held_to_what_a_release_shows_whatever_its_values_a
 
 @pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.decimal128(8, 4)], ids=str)
 @pytest.mark.parametrize("written", ["csv", "parquet"])
-def test_what_counts_spell_in_another_way_is_the_same_value(kind: pa.DataType, written: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("gaps", [0, 3], ids=["whole", "gaps"])
+def test_what_counts_spell_in_another_way_is_the_same_value(
+    kind: pa.DataType, written: str, gaps: int, tmp_path: Path
+) -> None:
     """Moments come out of their column with midnight, and decimals with zeros: so a release alone may show them."""
     days = [dt.date(2024, 1, day) for day in (1, 1, 1, 2, 2, 2, 2, 8, 8, 9)]
     values = [Decimal(day.day) for day in days] if pa.types.is_decimal(kind) else days
     attributes = {"q": {"role": "quasi", "hierarchy": "flat"}}
     spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"suppression": 0.1}, output={"counts": True})
-    table = pa.table({"q": pa.array(values).cast(kind)})
+    table = pa.table({"q": pa.array(values + [None] * gaps).cast(kind)})
     path = rf.anonymize(table, spec).save(tmp_path, written)
     assert rf.audit(path, spec).findings == ()
     assert rf.audit(path, spec, table).findings == ()

@@ -314,6 +314,7 @@ def _as_bool(cell: Any, kind: Kind) -> Any:  # noqa: ARG001
 
 def _as_bytes(cell: Any, kind: Kind) -> Any:  # noqa: ARG001
     """Return the bytes; of text, which has several ways to spell them, what it most likely stands for."""
+    cell = str(cell) if isinstance(cell, int) else cell  # where all of them were read as numbers
     if isinstance(cell, str):
         for value in (b"a", b"b", b"\xff", b"\x00"):
             if cell in (

@@ -38,8 +38,9 @@ def told_measures(
     known = [table for table in beside if table is not None]
     spec = spec.with_dates([name for table in (rows, *known) for name in date_columns(table)])
     spec = spec.with_dates([name for table in (rows, *known) for name in clock_columns(table)], CLOCK)
+    gaps = {None, "", *spec.data.missing_values}  # a text file has no others for what is missing
     labels = {
-        name: engine.count(rows, [name])[name].to_pylist()
+        name: [text for text in engine.count(rows, [name])[name].to_pylist() if text not in gaps]
         for name in spec.of_role("quasi")
         if name in rows.columns and rows[name].type().is_string() and not spec.attributes[name].dates
     }
@@ -90,7 +91,7 @@ def _of_intervals(tree: Tree | None) -> bool:
     return bool(groups)
 
 
-def _are_dates(labels: Iterable[str | None], *, on_a_line: bool) -> bool:
+def _are_dates(labels: Iterable[str], *, on_a_line: bool) -> bool:
     """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
 
     def is_date(text: str) -> bool:
@@ -105,7 +106,7 @@ def _is_day(text: str) -> bool:
     return as_moment(text) is not None and not is_clock(text)
 
 
-def _are_numbers(labels: Iterable[str | None]) -> bool:
+def _are_numbers(labels: Iterable[str]) -> bool:
     """Whether labels are numbers, ranges and sets of numbers, and one is a range at least."""
     return _kinds(labels, _is_measure)[0] > 0
 
@@ -121,27 +122,27 @@ def _is_plain(text: str) -> bool:
 
 
 def _spelled_anew(
-    labels: Iterable[str | None], lines: Iterable[str], fits: Callable[[str], bool], spelled: Callable[[str], str]
+    labels: Iterable[str], lines: Iterable[str], fits: Callable[[str], bool], spelled: Callable[[str], str]
 ) -> bool:
     """Whether labels and lines all fit, and a line has what a label is in another spelling, as words have none."""
-    values, counted = {*labels} - {None, ROOT}, {*lines} - {ROOT}
-    return all(fits(value or "") for value in (*values, *counted)) and any(
-        value not in counted and spelled(value or "") in counted for value in values
+    values, counted = {*labels} - {ROOT}, {*lines} - {ROOT}
+    return all(map(fits, (*values, *counted))) and any(
+        value not in counted and spelled(value) in counted for value in values
     )
 
 
-def _reads_as_number(label: str | None) -> bool:
+def _reads_as_number(label: str) -> bool:
     """Whether a label says something about a number: others may have masked digits, whatever these were."""
-    if label is None or label == ROOT or read_interval(label) is not None:
+    if label == ROOT or read_interval(label) is not None:
         return True
     return all(value is None or as_number(value) is not None for value in ends_in(label) or read_set(label) or (label,))
 
 
-def _kinds(labels: Iterable[str | None], fits: Callable[[str], bool]) -> tuple[int, int]:
+def _kinds(labels: Iterable[str], fits: Callable[[str], bool]) -> tuple[int, int]:
     """Return how many labels are ranges, and how many others, where all are of values that fit; else none of both."""
     ranges, others = 0, 0
     for label in labels:
-        if label is None or label == ROOT:
+        if label == ROOT:
             continue
         ends = ends_in(label)
         values = ends or as_set(label) or (label,)
