@@ -1,21 +1,28 @@
 """The audit of counts of values against planted faults: in the file, and in what a run computes."""
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ringfence as rf
+from ringfence.audit.counts_judged import _people_behind
 from ringfence.audit.verdict import Verdict
 from ringfence.errors import DataError
 from ringfence.plans import counted
 from ringfence.release import job
 from ringfence.release.job import AuditFailed
+from ringfence.rows.sources import ROWS
 from tests.release.test_counts import TABLE, WAYS, specified
 
 Line = tuple[str, str | None, int]
@@ -110,6 +117,42 @@ def test_people_behind_counts_are_counted() -> None:
     messages = [finding.message for finding in verdict.findings if finding.rule == "counts"]
     assert any("'<22': 3 rows of 2 people, fewer than k = 3" in message for message in messages)
     assert any("counts of values are of k people" in what for what in judged(LINES, entity="who").unjudged)
+
+
+def test_people_behind_counts_are_counted_whoever_went() -> None:
+    """One more row of 20 than is published: nobody knows whose it was that went."""
+    whose = ["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p0", "p1", "p2", "p3"]
+    people = SMALL.set_column(2, "who", pa.array(whose))
+
+    def verdict(k: int, owner: str) -> Verdict:
+        more = people.slice(0, 1).set_column(2, "who", pa.array([owner]))
+        return judged(LINES, pa.concat_tables([people, more]), k=k, entity="who")
+
+    assert verdict(2, "p9").unjudged == ()  # of p0, p1, p2 and p9, three have a row below 22 at least
+    assert verdict(3, "p9").unjudged == ()
+    assert verdict(3, "p0").unjudged != ()  # two of p0, p1 and p2, if p1 went
+    assert not any(finding.rule == "counts" for finding in verdict(3, "p0").findings)
+    alone = judged([*LINES[:3]], people.set_column(2, "who", pa.array(["p0"] * 12)), SHOWN.slice(1), entity="who")
+    assert any("3 rows of 1 people, fewer than k = 3" in finding.message for finding in alone.findings)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=8),
+    gone=st.tuples(st.integers(0, 4), st.integers(0, 4)),
+)
+def test_people_behind_lines_are_those_of_every_choice_of_rows_that_went(
+    rows: list[tuple[int, int]], gone: tuple[int, int]
+) -> None:
+    """Lines 0 and 1, and rows of no line; a combination may come in several parts, as an engine counts it."""
+    each = [(line - 1, f"p{who}") for line, who in rows]
+    parts = [*Counter(each[:3]).items(), *Counter(each[3:]).items()]
+    table = pa.table({"who": [who for (_, who), _ in parts], ROWS: [count for _, count in parts]})
+    owners = [[who for at, who in each if at == line] for line in (0, 1)]
+    published = [max(len(whose) - lost, 0) for whose, lost in zip(owners, gone, strict=True)]
+    behind = _people_behind(table, np.array([line for (line, _), _ in parts]), np.array(published), "who")
+    left = [combinations(whose, count) for whose, count in zip(owners, published, strict=True)]
+    assert behind.least.tolist() == [min(len({*some}) for some in choices) for choices in left]
+    assert behind.most.tolist() == [len({*whose}) for whose in owners]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ of the release. Beside the release: no line has fewer rows than show one of its 
 label that holds one. Beside the original: they are true, and of k people or more where people count. Which rows of the
 original were published, a run knows by its marks; elsewhere it follows from the labels where each value has one, or
 where no row went. Of all else, what is certain is judged: no line has more rows than the original, nor fewer by more
-than all that went.
+than all that went, and it is of k people, whoever went.
 """
 
 from collections import Counter
@@ -80,17 +80,25 @@ def judge_counts(
         before = complete(before if origin is not None else rows_beside(engine, before, spec), spec)
     known = None if before is None else known_rows(engine, released, spec, before, origin)
     whole = {} if before is None else dict(zip(quasi, engine.counts(before, [[name] for name in quasi]), strict=True))
+    certain = True
     for name in quasi:
         if name not in lines:
             continue
         tree, values = _tree_of(name, lines[name], released, spec, whole.get(name))
         evidence.add(_beside_labels(name, lines[name], released, tree, values, spec))
         if known is not None:
-            evidence.add(_beside_original(name, lines[name], known, tree, spec))
+            column = read_column(known.counted[name][name], name, spec)
+            leaves = tree_over(name, spec, column.labels, [1] * len(column.labels), tree)[1]
+            line_of = lines[name].among(tree.paths)[leaves][column.codes]
+            evidence.add(_beside_original(name, lines[name], known, line_of))
+            if spec.data.entity is not None:
+                behind = _people_behind(known.counted[name], line_of, lines[name].rows, spec.data.entity)
+                evidence.add(_of_too_few(name, lines[name], behind.most, spec.k))
+                certain &= bool((behind.least >= spec.k).all())
     if spec.data.entity is not None and not told:
         if known is None:
             evidence.unjudged.append(NOT_SEEN.format(entity=spec.data.entity))
-        elif known.gone:
+        elif not certain:
             evidence.unjudged.append(NOT_CERTAIN)
 
 
@@ -180,12 +188,9 @@ def _beside_labels(
             )
 
 
-def _beside_original(name: str, lines: Lines, known: Known, tree: Tree, spec: Spec) -> Iterator[Finding]:
-    """Find lines that are not true, and those of too few people."""
+def _beside_original(name: str, lines: Lines, known: Known, line_of: Longs) -> Iterator[Finding]:
+    """Find lines that are not true; `line_of` says in which line each combination of the original is."""
     counted = known.counted[name]
-    column = read_column(counted[name], name, spec)
-    leaves = tree_over(name, spec, column.labels, [1] * len(column.labels), tree)[1]
-    line_of = lines.among(tree.paths)[leaves][column.codes]
     true = summed(line_of, counted[ROWS].to_numpy().astype(np.int64), len(lines.labels))
     lost = int(counted[ROWS].to_numpy()[line_of < 0].sum())
     if lost > known.gone:
@@ -194,14 +199,36 @@ def _beside_original(name: str, lines: Lines, known: Known, tree: Tree, spec: Sp
         if not rows - known.gone <= count <= rows:
             all_ = "of the original" if known.gone else "of the published ones"
             yield _wrong(name, label, f"{some(count, 'row')}, but {rows:,} {all_} have it", abs(count - rows))
-    if spec.data.entity is not None and not known.gone:
-        people = told_apart(counted[spec.data.entity])[0]
-        pairs = np.unique(np.stack([line_of, people]), axis=1)[0]
-        behind = np.bincount(pairs[pairs >= 0], minlength=len(lines.labels))
-        for label, count, owners in zip(lines.labels, lines.rows.tolist(), behind.tolist(), strict=True):
-            if owners < spec.k <= count:
-                whose = f"{some(count, 'row')} of {owners} people, fewer than k = {spec.k}"
-                yield _wrong(name, label, whose, count)
+
+
+@dataclass(frozen=True, eq=False)
+class Behind:
+    """How many people are behind each line, at least and at most."""
+
+    least: Longs
+    most: Longs
+
+
+def _people_behind(counted: pa.Table, line_of: Longs, published: Longs, entity: str) -> Behind:
+    """Return how many people are behind lines, by how many rows of each are published: at most all with such a row in
+    the original, at least those who are left if what is not published are rows of the people with the fewest."""
+    lines, people = len(published), told_apart(counted[entity])[0]
+    pairs, place = np.unique(np.stack([line_of, people]), axis=1, return_inverse=True)
+    rows = summed(place.reshape(-1), counted[ROWS].to_numpy().astype(np.int64), pairs.shape[1])
+    order = np.lexsort((rows, pairs[0]))
+    line, rows = pairs[0][order], rows[order]
+    line, rows = line[line >= 0], rows[line >= 0]
+    taken = np.cumsum(rows)
+    taken -= np.append(0, taken)[np.searchsorted(line, line)]  # from here on, of the same line
+    stays = taken > (summed(line, rows, lines) - published)[line]
+    return Behind(np.bincount(line[stays], minlength=lines), np.bincount(line, minlength=lines))
+
+
+def _of_too_few(name: str, lines: Lines, people: Longs, k: int) -> Iterator[Finding]:
+    """Find lines of rows that fewer than k people have, whichever of their rows were published."""
+    for label, count, owners in zip(lines.labels, lines.rows.tolist(), people.tolist(), strict=True):
+        if owners < k <= count:
+            yield _wrong(name, label, f"{some(count, 'row')} of {owners} people, fewer than k = {k}", count)
 
 
 def known_rows(
