@@ -17,6 +17,7 @@ import pyarrow.parquet
 import ringfence as rf
 from ringfence.audit.counts_judged import NOT_CERTAIN
 from ringfence.errors import RingfenceError, Unsatisfiable
+from ringfence.plans.recode import GlobalPlan
 from ringfence.rows import duckdb_lines
 
 from .baskets import BasketCase, draw_baskets, judge_baskets
@@ -81,6 +82,8 @@ def _carried_out(case: Case, folder: Path) -> Outcome:
     _audited(case, spec, release, path, original, choices)
     if can_be_copied(case) and case.source in FRAMES:
         _same_from_text(case, rows_of(release.table), folder)
+    if isinstance(release.plan, GlobalPlan) and not case.data.get("composite"):
+        _same_again(case, rows_of(path), rf.apply(GlobalPlan.loads(release.plan.dumps()), original))
     return Outcome(case, "released")
 
 
@@ -167,14 +170,23 @@ def _same_from_text(case: Case, published: Rows, folder: Path) -> None:
     copy = folder / "copy"
     copy.mkdir()
     again = rf.anonymize(case.write(copy, "csv"), rf.Spec(**case.parts))
-    names = case.of_role("quasi", "sensitive", "insensitive")
-
-    def multiset(rows: Rows) -> Counter[tuple[Any, ...]]:
-        return Counter(tuple(case.columns[name].canonical(row[name]) for name in names) for row in rows)
-
-    ours, others = multiset(published), multiset(rows_of(again.table))
+    ours, others = _multiset(case, published), _multiset(case, rows_of(again.table))
     if ours != others:
         raise Wrong(f"from a text file other rows are published: {list(ours - others)[:2]} / {list(others - ours)[:2]}")
+
+
+def _same_again(case: Case, published: Rows, again: rf.Release) -> None:
+    """A plan that is applied to its own rows gives its own release."""
+    ours, others = _multiset(case, published), _multiset(case, rows_of(again.table))
+    if ours != others:
+        raise Wrong(f"applied again, the plan publishes others: {list(ours - others)[:2]} / {list(others - ours)[:2]}")
+    if not again.audit.ok:
+        raise Wrong(f"applied again, the plan fails its audit: {again.audit.findings or again.audit.unjudged}")
+
+
+def _multiset(case: Case, rows: Rows) -> Counter[tuple[Any, ...]]:
+    names = case.of_role("quasi", "sensitive", "insensitive")
+    return Counter(tuple(case.columns[name].canonical(row[name]) for name in names) for row in rows)
 
 
 def _shape(message: str) -> str:

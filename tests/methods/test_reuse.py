@@ -1,6 +1,9 @@
 """Plans that are used again: new rows recoded, what fails suppressed, the result audited."""
 
+import datetime as dt
 import json
+from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,8 @@ import ringfence as rf
 from ringfence.cli import main
 from ringfence.errors import DataError, SpecError, Unsatisfiable
 from ringfence.plans.recode import GlobalPlan
+from ringfence.release.job import AuditFailed
+from ringfence.release.jobs import labels_of
 from tests.tables import Case, cases, with_parts
 
 SPEC = rf.Spec(
@@ -253,3 +258,55 @@ def test_a_plan_knows_the_short_floats_that_it_was_made_for() -> None:
     release = rf.anonymize(table, rf.Spec(attributes=attributes, privacy={"k": 2}))
     again = rf.apply(GlobalPlan.loads(release.plan.dumps()), table)
     assert sorted(again.table["size"].to_pylist()) == sorted(release.table["size"].to_pylist())
+
+
+TREE = {"tree": {"Node 0": ["elm"], "Node 1": ["fir", "ash"], "Node 2": ["oak"]}}
+
+
+@pytest.mark.parametrize(
+    ("values", "attribute", "scheme"),
+    [
+        (["a", "b", None, "c", "c", None], {"hierarchy": {"fanout": 2}}, "set"),  # a missing one under a label
+        (["12", "0", "12.50", "0", "12.50", "12"], {"hierarchy": {"intervals": [2, 10], "top": 20}}, "set"),
+        ([Decimal("45.00"), Decimal("1.10"), Decimal("45.00"), Decimal("1.10")], {}, "ordered"),
+        (["elm", "fir", "ash", "oak", "oak", "fir"], {"hierarchy": TREE, "boundary": ["Node 0"]}, "cut"),
+        ([dt.date(2024, 3, 1), dt.date(2024, 3, 9), dt.date(2023, 1, 1)], {"hierarchy": {"dates": ["year"]}}, "level"),
+    ],
+    ids=["gap", "intervals", "decimals", "boundary", "days"],
+)
+@pytest.mark.parametrize("entity", [None, "who"])
+def test_the_audit_of_a_plan_that_is_applied_holds_and_can_fail(
+    values: list[Any], attribute: dict[str, Any], scheme: str, entity: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pa.table({"q": values * 2, "who": [f"p{number}" for number in range(2 * len(values))]})
+    spec = rf.Spec(
+        data={"entity": entity} if entity else {},
+        attributes={"q": {"role": "quasi", **attribute}, "who": {"role": "identifier"}},
+        privacy={"k": 3},
+        method={"name": "optimal", "scheme": scheme, "suppression": 0.5},
+    )
+    release = rf.anonymize(table, spec)
+    plan = GlobalPlan.loads(release.plan.dumps())
+    again = rf.apply(plan, table)
+    assert Counter(map(str, again.table["q"].to_pylist())) == Counter(map(str, release.table["q"].to_pylist()))
+    assert again.audit.ok
+    (wrong,) = [{leaf: f"not {label}" for leaf, label in labels.items()} for labels in labels_of(plan).values()]
+    monkeypatch.setattr("ringfence.api.in_memory.labels_of", lambda _: {"q": wrong})
+    with pytest.raises(AuditFailed, match=r"not those of the original|does not hold the value of the row"):
+        rf.apply(plan, table)
+
+
+def test_a_value_that_only_rows_without_another_have_need_not_be_known() -> None:
+    table = pa.table({"age": ["2", "3", "3", "4"], "city": [None, "Oslo", "Oslo", None]})
+    spec = rf.Spec(
+        data={"missing": "suppress"},
+        attributes={"age": {"role": "quasi", "hierarchy": "flat"}, "city": {"role": "quasi", "hierarchy": "flat"}},
+        privacy={"k": 2},
+    )
+    plan = GlobalPlan.loads(rf.anonymize(table, spec).plan.dumps())
+    assert rf.apply(plan, table).table.num_rows == 2
+    more = pa.table({"age": ["3", "3", "7", "8"], "city": ["Oslo", "Oslo", "Oslo", None]})
+    with pytest.raises(DataError, match=r"does not know: 'age': '7'; make"):
+        rf.apply(plan, more)
+    with pytest.raises(DataError, match="knows none of these rows"):
+        rf.apply(plan, more.slice(2), unknown="suppress")

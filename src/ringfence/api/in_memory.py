@@ -115,7 +115,7 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
     def decider(measured: Spec) -> Decider:
         return reuser(saved, measured, unknown == "suppress")
 
-    return make_audited(source, spec, decider, Diary(), labels=labels_of(saved, spec))
+    return make_audited(source, spec, decider, Diary(), reused=saved)
 
 
 def make_audited(
@@ -125,10 +125,11 @@ def make_audited(
     diary: Diary,
     *,
     attacks: tuple[str, ...] = (),
-    labels: Spec | None = None,
+    reused: "GlobalPlan | None" = None,
     force: bool = False,
 ) -> Release:
-    """Recode a source as `decider` says, and audit what came out. `labels` says what these hold, if `spec` does not."""
+    """Recode a source as `decider` says, and audit what came out; of a plan that is `reused`, labels are what that plan
+    says that they are."""
     from ringfence.rows.casts import cast_table
     from ringfence.rows.dates import open_again, with_spelled_dates
     from ringfence.rows.engines import engine_for
@@ -153,6 +154,7 @@ def make_audited(
         else:
             table, origin, made = _rewrite_in_memory(engine, source, held, spec, decider(spec))
         diary("audit", "auditing the release")
+        labels = None if reused is None else labels_of(reused)
         job = job_of(engine, spec, rows, made, replace(origin, labels=labels), attacks, force)
         values = None if made.sensitive is None else engine.hold(made.sensitive)
         counts = None if job.counts is None else engine.hold(job.counts)

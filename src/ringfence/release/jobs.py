@@ -218,23 +218,9 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
     return Made(released, [*changed, name], decision, census, baskets)
 
 
-def labels_of(plan: "GlobalPlan", spec: Spec) -> Spec:
-    """Return a specification that says of every label of a plan what it holds, by the values that the plan knows."""
-    from ringfence.spec.hierarchies import PathsHierarchy
-    from ringfence.spec.written import CLOCK, ISO
-
-    attributes = dict(spec.attributes)
-    for name, column in plan.columns.items():
-        known = [
-            (leaf, label or leaf) for leaf, label in zip(column.leaves, column.labels, strict=True) if leaf is not None
-        ]
-        paths = [[leaf, *([label] if label not in (leaf, "*") else []), "*"] for leaf, label in known]
-        if paths:
-            written = CLOCK if attributes[name].clocks else ISO  # the plan's leaves, whatever the source was
-            format_of = written if attributes[name].dates else None
-            update = {"hierarchy": PathsHierarchy(paths=paths), "boundary": None, "format": format_of}
-            attributes[name] = attributes[name].model_copy(update=update)
-    return spec.model_copy(update={"attributes": attributes})
+def labels_of(plan: "GlobalPlan") -> dict[str, dict[str | None, str | None]]:
+    """Return under which label a plan publishes each value that it knows."""
+    return {name: dict(zip(column.leaves, column.labels, strict=True)) for name, column in plan.columns.items()}
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:

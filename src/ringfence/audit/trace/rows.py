@@ -13,8 +13,9 @@ Cells are compared as sums of digests: of 64 bits, under a key that is drawn for
 of rows are taken for the same with a chance of about one in 2^64.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import ibis
 import numpy as np
@@ -39,18 +40,21 @@ from ringfence.spec.hierarchies import DateHierarchy
 
 RAW = "ringfence original "
 
+LabelOf: TypeAlias = Mapping[str | None, str | None]
+"""The label of each value, in its one spelling."""
+
 
 @dataclass(frozen=True, eq=False)
 class Origin:
     """What a run knows of its rows: the original and, where rows are marked, the release with the marks, `marked`.
 
-    `labels` is the specification that says what labels hold, where that is another than the promise's: labels of a plan
-    that was made for other rows hold what they held there. `suppressed` is how many rows were decided to go.
+    `labels` says under which label each value of each quasi-identifier is published, where a plan was made for other
+    rows: its labels hold what they held there. `suppressed` is how many rows were decided to go.
     """
 
     original: ibis.Table
     marked: ibis.Table | None = None
-    labels: Spec | None = None
+    labels: Mapping[str, LabelOf] | None = None
     suppressed: int | None = None
 
 
@@ -67,12 +71,11 @@ def prove_rows(
     `values` is the second table of the method `anatomy`.
     """
     original = complete(origin.original, spec)
-    spec = origin.labels or spec
     if origin.marked is None:
-        findings, gone = _by_recoding(engine, rows, original, spec)
+        findings, gone = _by_recoding(engine, rows, original, spec, origin.labels)
         yield from findings
     else:
-        yield from _by_marks(engine, origin.marked, original, spec)
+        yield from _by_marks(engine, origin.marked, original, spec, origin.labels)
         yield from () if values is None else _bucket_findings(engine, origin.marked, original, values, spec)
         gone = engine.size(original) - engine.size(origin.marked)
     if origin.suppressed is not None and gone != origin.suppressed:
@@ -97,7 +100,9 @@ def _sums(counted: pa.Table) -> tuple[Longs, Longs, Longs]:
 # By recoding
 
 
-def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec) -> tuple[list[Finding], int]:
+def _by_recoding(
+    engine: Engine, rows: ibis.Table, original: ibis.Table, spec: Spec, known: Mapping[str, LabelOf] | None
+) -> tuple[list[Finding], int]:
     """Return what is wrong, and how many rows of the original are not there."""
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(rows, original, quasi, spec)
@@ -105,7 +110,12 @@ def _by_recoding(engine: Engine, rows: ibis.Table, original: ibis.Table, spec: S
     told = [*quasi, *spelled]
     ours, theirs = engine.tallies([(rows, [*told, *judged]), (original, told)], digested)
     published = [read_labels(ours[name], name, spec) for name in quasi]
-    expected = [recoded(column, theirs[column.name], theirs[ROWS], spec) for column in published]
+    expected = [
+        recoded(column, theirs[column.name], theirs[ROWS], spec)
+        if known is None
+        else _as_known(column, theirs[column.name], spec, known[column.name])
+        for column in published
+    ]
     others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
     unlabelled = np.logical_or.reduce([codes < 0 for codes in expected])
     labels = [
@@ -194,6 +204,16 @@ def recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec
     return codes
 
 
+def _as_known(published: Column, raw: pa.ChunkedArray, spec: Spec, label_of: LabelOf) -> Longs:
+    """Return for each combination of the original the label that its value is known to have; -1 where it has none, or
+    none that is published."""
+    original = read_column(raw, published.name, spec)
+    place = {text: number for number, text in [*enumerate(published.spelled), *enumerate(published.labels)]}
+    known = [place.get(label_of[text], -1) if text in label_of else -1 for text in original.spelled]
+    codes: Longs = np.array(known, np.int64)[original.codes]
+    return codes
+
+
 def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Return a column of both tables, with equal codes for what is one value however it is spelled."""
     columns = [read_column(each, name, spec) for each in (ours, theirs)]
@@ -225,7 +245,9 @@ def _masked(
 # By marks
 
 
-def _by_marks(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Spec) -> Iterator[Finding]:
+def _by_marks(
+    engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Spec, known: Mapping[str, LabelOf] | None
+) -> Iterator[Finding]:
     quasi = spec.of_role("quasi")
     spelled, digested = _compared(marked, original, quasi, spec)
     whose = {WHOSE: spec.data.entity} if WHOSE in marked.columns and spec.data.entity is not None else {}
@@ -238,13 +260,18 @@ def _by_marks(engine: Engine, marked: ibis.Table, original: ibis.Table, spec: Sp
             message = f"{some(strange, 'row')} differ from the row they come from in what is published as it is"
         yield Finding("original", message, strange, {})
         return
-    yield from _labels_hold(engine, marked, original, [*quasi, *spelled], spec)
+    yield from _labels_hold(engine, marked, original, [*quasi, *spelled], spec, known)
     if spec.items is not None:
         yield from _baskets_hold(engine, marked, original, spec)
 
 
 def _labels_hold(
-    engine: Engine, marked: ibis.Table, original: ibis.Table, names: Sequence[str], spec: Spec
+    engine: Engine,
+    marked: ibis.Table,
+    original: ibis.Table,
+    names: Sequence[str],
+    spec: Spec,
+    known: Mapping[str, LabelOf] | None,
 ) -> Iterator[Finding]:
     """Find published values that do not hold the value of the row they come from."""
     if not names:
@@ -252,7 +279,12 @@ def _labels_hold(
     beside = engine.beside(marked, names, original, {name: RAW + name for name in names})
     for name, counted in zip(names, engine.counts(beside, [[name, RAW + name] for name in names]), strict=True):
         rows = counted[ROWS].to_numpy()
-        if spec.attributes[name].role == "quasi":
+        if spec.attributes[name].role == "quasi" and known is not None:
+            published = read_labels(counted[name], name, spec)
+            wrong = _as_known(published, counted[RAW + name], spec, known[name]) != published.codes
+            if spec.method.keep_suppressed:
+                wrong &= np.array([label != ROOT for label in published.labels], bool)[published.codes]
+        elif spec.attributes[name].role == "quasi":
             published = read_labels(counted[name], name, spec)
             # A tree may be grown over the values: also over those of rows that went.
             whole = engine.count(original, [name])

@@ -42,21 +42,25 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     unknown: dict[str, pa.Array] = {}
     lost = np.zeros(counted.num_rows, bool)
     weights = counted[weight].to_numpy()
+    incomplete = np.zeros(counted.num_rows, bool)  # rows that go, whatever else they have
+    for name in plan.complete:
+        incomplete |= counted[name].is_null().to_numpy()
     for name, hierarchy in known.items():
         which, values = told_apart(counted[name])
         keys = read_keys(name, spec, in_python(values, name), [1] * len(values))
         # Rows that miss a value and may not are dealt with when the census is taken.
         judged = [key is not None or spec.data.missing == "value" for key in keys]
         strange = np.array([j and bool(uncovered([key], [1], hierarchy)) for j, key in zip(judged, keys, strict=True)])
+        strange &= np.bincount(which[~incomplete], minlength=len(values)) > 0
         if strange.any():
             unknown[name] = values.filter(pa.array(strange))
-            lost |= strange[which]
+            lost |= strange[which] & ~incomplete
     if unknown and not suppress_unknown:
         found = listed(f"{name!r}: {listed(map(repr, some.to_pylist()[:10]))}" for name, some in unknown.items())
         raise DataError(
             f"values that the plan does not know: {found}; make a new plan, or suppress the rows that have them"
         )
-    if lost.all():
+    if lost.any() and (lost | incomplete).all():
         raise DataError("the plan knows none of these rows: each has a value that it was not made for")
     census = take_census(counted.filter(pa.array(~lost)), spec, weight, known)
     recodings = [_recoding(quasi.hierarchy, plan.columns[quasi.name]) for quasi in census.quasi]
