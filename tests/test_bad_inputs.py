@@ -100,6 +100,7 @@ CASES: list[tuple[dict[str, Any], list[str]]] = [
     ({"swap": data('sheet = "people"')}, ["data.sheet", "no meaning", "CSV"]),
     ({"swap": data('encoding = "rot13"')}, ["'rot13'", "not an encoding"]),
     ({"swap": data('missing_values = "?"')}, ["a list, in brackets"]),
+    ({"swap": data('missing_values = ["West"]')}, ["'city' has a group 'West'", "data.missing_values", "rename"]),
     ({"command": "ringfence run . -o out"}, ["'.' is a folder", "TOML file"]),
     (
         {"command": "ringfence run empty.toml -o out", "files": {"empty.toml": "# nothing"}},

@@ -224,3 +224,34 @@ def test_a_seed_repeats_the_draw_of_a_ring_and_nothing_else_does(seed: int | Non
     # Two draws are the same once in a thousand times, since the shifts of the whole ring are likelier; five never are.
     drawn = {tuple(rf.anonymize(frame, asked).table.sort_values("n")["age"]) for _ in range(5)}
     assert (len(drawn) == 1) == repeats
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "optimal"},
+        {"name": "optimal", "suppression": 0.2, "keep_suppressed": True},
+        {"name": "levels", "levels": {"town": 1, "age": 1}},
+        {"name": "mondrian"},
+        {"name": "local", "representation": "plain"},
+        {"name": "cluster", "representation": "hierarchy"},
+    ],
+    ids=lambda method: "-".join(map(str, method.values())),
+)
+@pytest.mark.parametrize("missing", ["value", "suppress"])
+@pytest.mark.parametrize("written", ["csv", "parquet"])
+def test_where_a_star_is_a_missing_value_it_is_still_the_label_that_holds_everything(
+    method: dict[str, Any], missing: str, written: str, tmp_path: Path
+) -> None:
+    towns = ["*", "Oslo", "Oslo", "Rome", "Rome", "Bern", "*", "*", "Oslo", "Lima"]
+    table = pa.table({"town": towns * 3, "age": [str(20 + i % 7) if i % 5 else "*" for i in range(30)]})
+    asked = rf.Spec(
+        data={"missing_values": ["*"], "missing": missing},
+        attributes={"town": FLAT, "age": {"role": "quasi", "hierarchy": {"intervals": [5]}}},
+        privacy={"k": 3},
+        method=method,
+        output={"counts": True},
+    )
+    path = rf.anonymize(table, asked).save(tmp_path, written, report=False)
+    assert rf.audit(path, asked).ok
+    assert rf.audit(path, asked, table).ok

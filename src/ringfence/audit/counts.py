@@ -187,8 +187,9 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
 
 
 def _is_gap(value: Any, spec: Spec) -> bool:
-    """Whether a value is missing, or stands for one that is; only NaN differs from itself."""
-    return value is None or value != value or value in ("", *spec.data.missing_values)  # noqa: PLR0124
+    """Whether a value is missing, or stands for one that is; only NaN differs from itself. What `*` once stood for in
+    the original, in a release it is the label that holds everything."""
+    return value is None or value != value or (value in ("", *spec.data.missing_values) and value != ROOT)  # noqa: PLR0124
 
 
 def _numbered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Longs]:

@@ -78,6 +78,7 @@ def read_domain(
         if key is not None:
             support[key] = support.get(key, 0) + count
     hierarchy = known or _build(name, spec, support, None in keys)
+    _refuse_missing_groups(name, hierarchy, spec)
     index = hierarchy.leaf_index
     unknown = uncovered(keys, counts, hierarchy)
     if unknown:
@@ -96,6 +97,17 @@ def read_domain(
     absent = sorted(set(range(hierarchy.leaves - hierarchy.has_missing)) - set(occurring))
     ranks[[*occurring, *absent]] = np.arange(len(occurring) + len(absent))
     return Domain(hierarchy, leaves, tuple(typed), ranks)
+
+
+def _refuse_missing_groups(name: str, hierarchy: Hierarchy, spec: Spec) -> None:
+    """Refuse groups that would be published under what stands for a missing value."""
+    groups = {label for label in hierarchy.labels[hierarchy.leaves :] if label is not None} - {ROOT}
+    wrong = sorted(groups.intersection(spec.data.missing_values))
+    if wrong:
+        raise SpecError(
+            f"the hierarchy of {name!r} has a group {wrong[0]!r}, which stands for a missing value"
+            " (data.missing_values); rename the group"
+        )
 
 
 def uncovered(keys: Sequence[Key | None], counts: Sequence[int], hierarchy: Hierarchy) -> dict[str, int]:
