@@ -375,7 +375,9 @@ def test_rows_of_few_values_that_arrow_is_told_wrongly_are_suppressed(array: pa.
         (pa.array([5000, 1], pa.time64("ns")), r"'x' has 00:00:00\.000000001, which is more exact than micros"),
         (pa.array([0, 253402300800], pa.timestamp("s")), r"'x' has 10000-01-01 00:00:00; allowed: .* 1 to 9999"),
         (pa.array([0, 2**62], pa.timestamp("s")), r"'x' has 4611686018427387904; allowed: .* 1 to 9999"),
-        (pa.array([0, 2**31 - 1], pa.date32()), r"'x' has 2147483647; allowed: .* 1 to 9999"),
+        (pa.array([0, 2**31 - 2], pa.date32()), r"'x' has 2147483646; allowed: .* 1 to 9999"),
+        (pa.array([0, 2**31 - 1], pa.date32()), r"'x' has infinity; allowed: .* 1 to 9999"),
+        (pa.array([0, 1 - 2**63], pa.timestamp("us")), r"'x' has -infinity; allowed: .* 1 to 9999"),
     ],
     ids=lambda part: str(part.type) if isinstance(part, pa.Array) else None,
 )

@@ -48,6 +48,13 @@ def _said_of_time(values: pa.Array, name: str) -> str:
             pass
         else:
             continue
-        shown = str(value.cast(pa.string())).removeprefix("<value out of range: ").removesuffix(">")
-        return f"column {name!r} has {shown}; allowed: days and moments of the years 1 to 9999"
+        return f"column {name!r} has {_far(value)}; allowed: days and moments of the years 1 to 9999"
     raise AssertionError("all values are those that Python has")
+
+
+def _far(value: pa.Scalar) -> str:
+    """Return a day or a moment that Python has not, as databases write it."""
+    endless = 2 ** (value.type.bit_width - 1) - 1
+    if abs(value.value) >= endless:
+        return "infinity" if value.value > 0 else "-infinity"
+    return str(value.cast(pa.string())).removeprefix("<value out of range: ").removesuffix(">")
