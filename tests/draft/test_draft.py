@@ -301,7 +301,18 @@ def test_columns_that_say_nothing() -> None:
 
 @pytest.mark.parametrize(
     "column",
-    [pa.array([None] * 6), ["x"] * 6, [3] * 6, ["flu"] * 3 + ["cold"] * 3, [1.5, 2.5, 3.5, 4.5, 5.5, 6.5]],
+    [
+        pa.array([None] * 6),
+        ["x"] * 6,
+        [3] * 6,
+        ["flu"] * 3 + ["cold"] * 3,
+        [1.5, 2.5, 3.5, 4.5, 5.5, 6.5],
+        ["7", "7.0", " 7"] * 2,  # one number
+        [2**53, 2**53 + 1, 2**53 + 2] * 2,  # nearly one, as far as fractions tell
+        pa.array([Decimal("1e-30"), Decimal(0), Decimal("2e-30")] * 2),
+        [0.0, 5e-324, 1e308] * 2,
+        pa.array([2**64 - 1, 0, 2**63] * 2, pa.uint64()),
+    ],
 )
 def test_a_lone_column_becomes_the_quasi_identifier(column: Any) -> None:
     table = pa.table({"illness": column})

@@ -26,6 +26,7 @@ from .judge import Rows, Stated, Wrong, judge
 
 BASKETS = 0.06  # the share of cases that are baskets alone
 AUDITS = 1  # how many of the three ways to ask the audit are tried in a case: they take as long as the run itself
+DRAFTS = 0.1  # in how many cases the table is drafted, too
 FAULTS = ("AuditFailed", "EngineError")  # errors of the library that no input may cause
 
 
@@ -84,6 +85,8 @@ def _carried_out(case: Case, folder: Path) -> Outcome:
         _same_from_text(case, rows_of(release.table), folder)
     if isinstance(release.plan, GlobalPlan) and not case.data.get("composite"):
         _same_again(case, rows_of(path), rf.apply(GlobalPlan.loads(release.plan.dumps()), original))
+    if choices.random() < DRAFTS:
+        _drafted(original)
     return Outcome(case, "released")
 
 
@@ -182,6 +185,16 @@ def _same_again(case: Case, published: Rows, again: rf.Release) -> None:
         raise Wrong(f"applied again, the plan publishes others: {list(ours - others)[:2]} / {list(others - ours)[:2]}")
     if not again.audit.ok:
         raise Wrong(f"applied again, the plan fails its audit: {again.audit.findings or again.audit.unjudged}")
+
+
+def _drafted(original: Any) -> None:
+    """A draft of any table can be made, and what it asks for can be done, or is refused for a reason."""
+    spec = rf.draft(original)
+    try:
+        rf.anonymize(original, spec)
+    except RingfenceError as error:
+        if type(error).__name__ in FAULTS:
+            raise
 
 
 def _multiset(case: Case, rows: Rows) -> Counter[tuple[Any, ...]]:

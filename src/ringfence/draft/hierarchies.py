@@ -83,6 +83,8 @@ def _intervals(spread: Spread, nature: Nature) -> Fit | None:
     """Return intervals of nested widths up to half of the spread, with rare numbers at either end put together."""
     least, low, high, greatest = (Decimal(str(x)) for x in (spread.least, spread.low, spread.high, spread.greatest))
     span = high - low or greatest - least
+    if not span:  # one number in several spellings
+        return None
     is_age = nature == "age" and least >= 0 and greatest <= 130
     in_years = is_age or (nature == "year" and span > 20)
     chain = [Decimal(width) for width in (5, 10, 20, 40)] if in_years else nice_widths(span, whole=spread.whole)
