@@ -106,7 +106,7 @@ def verify(
     if total == 0:
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
         return _verdict(evidence, released, spec, risk=None)
-    evidence.add([*missing_findings(released, spec), *label_findings(released, spec, engine, rows)])
+    evidence.add([*missing_findings(released, spec, needed(spec)), *label_findings(released, spec, engine, rows)])
     evidence.add(zero_findings(engine, rows, total))
     judge_labels(evidence, released, spec, has_original=original is not None)
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))

@@ -220,6 +220,20 @@ def test_corruption_and_items() -> None:
     assert one == two
 
 
+@pytest.mark.parametrize("missing", ["suppress", "error"])
+def test_asking_for_attacks_does_not_change_the_verdict_on_what_is_missing(missing: str) -> None:
+    """No model looks at s: rows without it are published, and attacks guess at the values that there are."""
+    table = pa.table({"a": [*"aabb"], "b": [1, 1, 2, 2], "s": ["m", None, "n", None]})
+    attributes = {"a": {"role": "quasi"}, "b": {"role": "quasi"}, "s": {"role": "sensitive"}}
+    spec = rf.Spec(data={"missing": missing}, attributes=attributes, privacy={"k": 2})
+    assert rf.audit(table, spec, table).ok
+    verdict = rf.audit(table, spec, table, attacks="all")
+    assert verdict.ok
+    assert {attack.name for attack in verdict.attacks} >= {"linkage", "homogeneity"}
+    both = rf.Spec(data={"missing": missing}, attributes=attributes, privacy={"k": 2, "l": {"value": 1, "of": "s"}})
+    assert [finding.rule for finding in rf.audit(table, both).findings] == ["missing"]
+
+
 def test_all_attacks_that_can_be_carried_out() -> None:
     rows: list[Row] = [*itertools.product("ab", [1, 2], "mn")]
     verdict = rf.audit(coarse(rows), spec_of(k=2, l=2), original(rows), attacks="all")
