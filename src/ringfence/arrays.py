@@ -8,6 +8,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Numbers = Longs | Floats
 Bools = npt.NDArray[np.bool_]
 Flags = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]

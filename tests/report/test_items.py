@@ -39,7 +39,7 @@ def test_the_numbers_are_those_of_the_definitions(case: Case, k: int, m: int) ->
         assert list(group.items) == [case.tree.labels[leaf] for leaf in leaves]
         assert len(leaves) > 1
         assert group.rows == shown[group.label]
-    loss = evidence.losses.sum() / max(1, evidence.baskets.occurrences.sum() * case.tree.leaves)
+    loss = evidence.losses.sum() / max(1, int(evidence.baskets.occurrences.sum()) * case.tree.leaves)
     assert loss == pytest.approx(float(ncp(case.rows, case.tree, cut)))
     assert release.metrics["ncp"] == pytest.approx(loss)
     lossy = any(group.rows for group in evidence.groups)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs, Words
+from ringfence.arrays import Floats, Ints, Longs, Numbers, Words
 from ringfence.census.census import Census, Quasi, place_of
 from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
 from ringfence.errors import DataError
@@ -52,7 +52,7 @@ class Covers:
         """For each of `members`, which value it belongs to."""
         return np.repeat(np.arange(len(self)), self.covered)
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return for each value the sum of some numbers over the leaves that it covers."""
         return np.bincount(self.values, numbers[self.members], minlength=len(self)).astype(np.float64)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs
+from ringfence.arrays import Floats, Ints, Longs, Numbers
 from ringfence.errors import DataError
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.keys import quoted
@@ -47,7 +47,7 @@ class Recoding:
             raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
         return tuple(labels[block] for block in self.blocks.tolist())
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return for each leaf the sum of some numbers over the leaves that its label covers."""
         if self.whole:
             sums = np.concatenate([[0.0], np.cumsum(numbers)])

@@ -32,8 +32,8 @@ def partitions(size: int, *, sets: bool) -> Iterator[Parts]:
     """All partitions of some values into runs, or into sets, each block as its values."""
     if not sets:
         for cuts in itertools.product((0, 1), repeat=size - 1):
-            blocks = np.cumsum([0, *cuts]).tolist()
-            yield tuple(tuple(v for v in range(size) if blocks[v] == b) for b in range(blocks[-1] + 1))
+            runs = np.cumsum([0, *cuts]).tolist()
+            yield tuple(tuple(v for v in range(size) if runs[v] == b) for b in range(runs[-1] + 1))
         return
     for blocks in itertools.product(range(size), repeat=size):
         if all(block <= max(blocks[:v], default=-1) + 1 for v, block in enumerate(blocks)):

@@ -20,7 +20,7 @@ def gather_blocks(values: Ints, counts: Longs, k: int, least: Longs, bounds: Lon
     that are left in the end join the group of the row before them, else behind them. Each block as a whole has
     all that is asked: if no group can be made, it is one.
     """
-    size = max(k, least.max()) if len(least) else k
+    size = max(k, int(least.max())) if len(least) else k
     seen, lacking, taken = np.zeros(counts[-1], np.int64), np.empty(len(least), np.int64), np.empty(size, np.int64)
     homes[:] = NOBODY
     stamp, count = 0, 0

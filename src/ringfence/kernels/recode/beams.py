@@ -36,8 +36,8 @@ def good_partition(counts: Floats, k: float, penalty: float, width: int, blocks:
             costs[s] = _cost(rows, s, to_come, k, min(penalty, MOST))
         parents, joined, totals = _ways_on(sets, sizes, costs)
         kept = _cheapest(totals, width)
-        way = np.flatnonzero((parents == same) & (joined == before[value]))[0]
-        kept[way], same = True, kept[:way].sum()
+        way = int(np.flatnonzero((parents == same) & (joined == before[value]))[0])
+        kept[way], same = True, int(kept[:way].sum())
         parents, joined, totals = parents[kept], joined[kept], totals[kept]
         sets, sizes, places = sets[parents], sizes[parents], places[parents]
         for p in range(len(joined)):

@@ -37,7 +37,7 @@ def find(key: Longs, keys: Longs, slots: Longs, size: int) -> int:
 @njit(cache=True, nogil=True)
 def words_in(fields: Longs) -> int:
     """Return how many words a key has."""
-    return 1 + fields[:, 0].max() if len(fields) else 1
+    return 1 + int(fields[:, 0].max()) if len(fields) else 1
 
 
 @njit(cache=True, nogil=True)

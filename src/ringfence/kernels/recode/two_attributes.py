@@ -181,7 +181,7 @@ def ascend(
             break
         _choices(inner, inner_graph, with_prices, after, chosen, choices)
         norm = _disagreement(weights, choices, difference)
-        agree = norm <= 1e-9 * weights.sum()
+        agree = norm <= 1e-9 * float(weights.sum())
         if agree or last:
             break
         if idle >= PATIENCE:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Bools, Floats, Ints, Longs
+from ringfence.arrays import Bools, Floats, Ints, Longs, Numbers
 from ringfence.census.census import Quasi
 from ringfence.kernels.recode.failing_runs import by_place
 from ringfence.kernels.recode.run_covers import lowest_nodes, run_ends, run_totals
@@ -26,7 +26,7 @@ class CoveringBlocks(ABC):
         self._quasi = quasi
 
     @abstractmethod
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over the leaves that each block covers."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class NodeBlocks(CoveringBlocks):
         super().__init__(quasi)
         self._nodes, self._rows = nodes, rows
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over the leaves below each node."""
         hierarchy, sums = self._quasi.hierarchy, np.concatenate([[0.0], np.cumsum(numbers)])
         found: Floats = sums[hierarchy.stop[self._nodes]] - sums[hierarchy.first[self._nodes]]
@@ -118,7 +118,7 @@ class Parts:
         sizes = np.diff(self.begins)[order]
         return Parts(self.members[self.ranges(self.begins[order], sizes)], np.concatenate([[0], np.cumsum(sizes)]))
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over each part."""
         return self._reduced(np.add, numbers.astype(np.float64))
 
@@ -164,11 +164,11 @@ class RunBlocks(CoveringBlocks):
         super().__init__(quasi)
         self.shape, self._covers, self._alone, self._branches, self._wholes = shape, covers, alone, branches, wholes
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over the leaves that each run covers."""
         return self._totals(numbers, run_totals)
 
-    def _totals(self, numbers: npt.NDArray[np.number], add_up: Callable[..., None]) -> Floats:
+    def _totals(self, numbers: Numbers, add_up: Callable[..., None]) -> Floats:
         sums = self._covers.total(numbers)
         alone = np.where(self._alone >= 0, numbers[self._alone], sums).astype(np.float64)
         whole = np.full(len(self.shape.sizes), np.nan)
@@ -202,7 +202,7 @@ class SetBlocks(CoveringBlocks):
         self._values, self._everything, self._inside = values, everything, inside
         self._whole = inside.all(axis=1)
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over the leaves that each block covers."""
         sums = self._inside @ numbers[self._values].astype(np.float64)
         return np.where(self._whole, float(numbers[self._everything].sum()), sums)

@@ -6,9 +6,8 @@ Where lines of sets in some order (`run_lines`) find good partitions, these find
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs
+from ringfence.arrays import Floats, Ints, Longs, Numbers
 from ringfence.judging.block_losses import BlockLoss
 from ringfence.kernels.recode.class_rules import Watched
 from ringfence.kernels.recode.failing_sets import set_ends, set_sums, set_totals
@@ -38,7 +37,7 @@ def all_sets(shape: Shape) -> Shape | None:
 class SubsetBlocks(RunBlocks):
     """All sets of children, as blocks."""
 
-    def total(self, numbers: npt.NDArray[np.number]) -> Floats:
+    def total(self, numbers: Numbers) -> Floats:
         """Return the sum of some numbers over the leaves that each set covers."""
         return self._totals(numbers, set_totals)
 
