@@ -8,6 +8,9 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+FROZEN_BY_PYTHON = 1_000
+"""Fewer objects than that, Python 3.12 has frozen itself when it starts. Whoever freezes, freezes thousands."""
+
 
 @contextmanager
 def not_searched_for() -> Iterator[None]:
@@ -20,7 +23,7 @@ def not_searched_for() -> Iterator[None]:
     try:
         yield
     finally:
-        if gc.get_freeze_count() == 0:  # else somebody has frozen what is to stay frozen
+        if gc.get_freeze_count() < FROZEN_BY_PYTHON:  # else somebody has frozen what is to stay frozen
             gc.freeze()
             gc.unfreeze()  # into the oldest generation, without a look
         gc.enable()
