@@ -13,6 +13,7 @@ from ibis.backends.duckdb import Backend
 
 import ringfence as rf
 from ringfence.errors import DataError
+from ringfence.rows.coded import coded, plain
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
 from ringfence.rows.lookups import FIRST, NUMBER, STOP, Draw, LookUp, NumberRows, packs
@@ -85,6 +86,20 @@ def test_rows_are_recoded_as_by_statements(table: pa.Table, steps: list[Step]) -
     for each in here:
         assert each.schema == by_statements.schema
         assert bag(each) == bag(by_statements)
+
+
+@pytest.mark.parametrize("cells", [["a", None, "b", "a"], ["a", "b", "b"], ["c", "a"], [None]])
+@pytest.mark.parametrize("labels", [["x", "y", "x"], ["x", "x", None], [1, 2, 3]])
+def test_coded_texts_get_their_labels_a_missing_one_too(cells: list[str | None], labels: list[Any]) -> None:
+    known = ["a", "b", None]
+    step = Relabel("word", pa.array(known), pa.array(labels))
+    for table in (
+        pa.table({"word": pa.array(cells, pa.string())}),
+        coded(pa.table({"word": pa.array(cells, pa.string())})),
+    ):
+        done = recoded(table, [step])
+        assert done is not None
+        assert plain(done)["word"].to_pylist() == [labels[known.index(c)] if c in known else None for c in cells]
 
 
 @given(tables(), st.lists(st.sampled_from(ALIKE), unique=True, min_size=1, max_size=3))

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs, distinct_rows
-from ringfence.rows.coded import is_coded, places, taken
+from ringfence.rows.coded import is_coded, places, retold, taken
 from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW
 
@@ -180,7 +180,13 @@ class Relabel:
         given = table[self.column]
         if (given.type.value_type if is_coded(given.type) else given.type) != self.raw.type:
             return None
+        if is_coded(given.type) and not given.null_count and pa.types.is_string(self.published.type):
+            return with_column(table, self.column, retold(given, self._labels))  # a few texts, and no cell
         return with_column(table, self.column, taken(self.published, places(given, self.raw)))
+
+    def _labels(self, texts: pa.Array) -> pa.Array:
+        """Return what becomes of some texts; nothing of those that no row has."""
+        return self.published.take(pc.index_in(texts, self.raw))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from ringfence.declared import BUCKETS, GROUPS, RECODES, Representation, Scheme
 from ringfence.errors import SpecError, listed
+from ringfence.keeping import kept_up_to
 from ringfence.spec.attributes import Attribute, Role
 from ringfence.spec.checking import SpecTable
 from ringfence.spec.complaints import NEEDED, sentence
@@ -359,6 +360,11 @@ def _inline(tree: Any) -> str:
 
 
 def _rows(paths: Sequence[Sequence[str]]) -> str:
+    return _listed(tuple(map(tuple, paths)))
+
+
+@kept_up_to(1_000)  # rows
+def _listed(paths: Sequence[Sequence[str]]) -> str:
     """Write lists of texts, each on a line: there may be many, and what writes all of TOML takes its time."""
     return "[\n" + "".join(f"    {_quoted(path)},\n" for path in paths) + "]"
 

@@ -156,9 +156,14 @@ def self_contained(spec: Spec) -> Spec:
         given = attribute.hierarchy
         if isinstance(given, FileHierarchy):
             rows = file_paths(spec.locate(given.file), given, f"attributes.{name}.hierarchy")
-            paths = PathsHierarchy.model_construct(paths=[list(row) for row in rows])  # they were checked as read
-            attributes[name] = attribute.model_copy(update={"hierarchy": paths})
+            attributes[name] = attribute.model_copy(update={"hierarchy": _stated(tuple(rows))})
     return spec.model_copy(update={"attributes": attributes})
+
+
+@kept_up_to(1_000)  # rows
+def _stated(rows: Sequence[Sequence[str]]) -> PathsHierarchy:
+    """Return the hierarchy that states what a file says, which was checked as it was read."""
+    return PathsHierarchy.model_construct(paths=[list(row) for row in rows])
 
 
 def _build(name: str, spec: Spec, support: Mapping[Key, int], missing: bool) -> Hierarchy:

@@ -50,20 +50,29 @@ def stated_tree(name: str, spec: Spec, *, missing: bool = False) -> Tree | None:
             paths = [*_branches(tree, where)]
         case _:
             return None
-    if attribute.numeric:
+    boundary, formats = _boundary(attribute), tuple(attribute.formats) if attribute.dates else None
+    fixed = tuple(boundary) if isinstance(boundary, Sequence) else boundary
+    return _written_out(tuple(paths), attribute.numeric, formats, fixed, missing, where)
+
+
+@kept_up_to(1_000)  # leaves
+def _written_out(
+    paths: Sequence[tuple[str, ...]],
+    numeric: bool,
+    formats: Sequence[str] | None,
+    boundary: tuple[str, ...] | int | None,
+    missing: bool,
+    where: str,
+) -> Tree:
+    """Return the tree of some paths, over numbers or dates in some formats: an audit asks for the same one several
+    times."""
+    if numeric:
         strange = [path[0] for path in paths if as_number(path[0]) is None]
         if strange:
             raise SpecError(f"{where} has the leaf {strange[0]!r}, which is not a number, but order = 'numeric'")
         paths = [tuple(map(spelled_number, path)) for path in paths]
-    if attribute.dates:
-        paths = [(written_moment(path[0], attribute.formats) or path[0], *path[1:]) for path in paths]
-    boundary = _boundary(attribute)
-    return _written_out(tuple(paths), tuple(boundary) if isinstance(boundary, Sequence) else boundary, missing, where)
-
-
-@kept_up_to(1_000)  # leaves
-def _written_out(paths: tuple[Path, ...], boundary: tuple[str, ...] | int | None, missing: bool, where: str) -> Tree:
-    """Return the tree of some paths: an audit asks for the same one several times."""
+    if formats is not None:
+        paths = [(written_moment(path[0], formats) or path[0], *path[1:]) for path in paths]
     return Tree.of(paths, boundary, missing=missing, where=where)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.arrays import Bools, Longs
-from ringfence.audit.counts import Column, classes, read_column, read_labels
+from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.labels.spelling import ROOT
@@ -194,13 +194,19 @@ def recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec
             some_known, those = np.full(len(known), -1), pa.array(known)
             some_known[known] = recoded(published, raw.filter(those), rows.filter(those), spec)
             return some_known
-    held = cover(published, original, rows.to_numpy(), spec, None if None in original.labels else stated)
+    values = replace(original, codes=np.arange(len(original.labels)))  # each once: there are few
+    known_tree = None if None in original.labels else stated
+    # Only a tree that is grown over values asks how many rows each has.
+    counts = np.ones_like(values.codes)
+    if known_tree is None:
+        counts = total_by(original.codes, rows.to_numpy(), len(counts))
+    held = cover(published, values, counts, spec, known_tree)
     may = held.holds & ~held.past
     width = np.where(may, held.holds.sum(axis=1)[:, None], np.iinfo(np.int32).max)
     width[[label == ROOT for label in published.labels]] += may.any(axis=0)  # everything, for want of others
     best = width.argmin(axis=0)
     best[~may.any(axis=0)] = -1
-    codes: Longs = best[held.leaves]
+    codes: Longs = best[held.leaves][original.codes]
     return codes
 
 
