@@ -300,6 +300,19 @@ def test_counts_of_what_has_no_text_are_refused() -> None:
         rf.audit(pa.table({"q": ["a", "a"]}), spec, counts=counts)
 
 
+@pytest.mark.parametrize(
+    ("other", "holds"), [("2024-01-01 00:00:00", True), ("2024-01-09 00:00:00", False), ("ash", False)]
+)
+def test_ranges_of_days_tell_that_midnights_are_days(other: str, holds: bool) -> None:
+    """As a text file has the moments of a column, beside counts that are all of ranges."""
+    spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})
+    counts = pa.table({"attribute": ["q"] * 2, "value": ["<2024-01-02", ">=2024-01-02"], "rows": [4, 3]})
+    shown = pa.table({"q": [*["2024-01-01 00:00:00", other, "2024-01-05 08:00:00"] * 2, "*"]})
+    found = rf.audit(shown, spec, counts=counts).findings
+    assert [finding for finding in found if finding.rule == "counts"] == [] or not holds
+    assert holds or any(finding.rule == "counts" for finding in found)
+
+
 def test_codes_are_no_numbers_in_another_spelling() -> None:
     counts = pa.table({"attribute": ["q"], "value": ["1"], "rows": [4]})
     spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})

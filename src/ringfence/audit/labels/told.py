@@ -50,7 +50,12 @@ def told_measures(
     spec = spec.with_dates([name for name in labels if _are_dates(shown[name], on_a_line=on_a_line[name])])
     spec = spec.with_dates([name for name in labels if _kinds(shown[name], is_clock)[0]], CLOCK)
     spec = spec.with_dates(
-        [name for name, texts in labels.items() if _spelled_anew(texts, lines.get(name, ()), _is_day, spelled_moment)]
+        [
+            name
+            for name, texts in labels.items()
+            if _spelled_anew(texts, lines.get(name, ()), _is_day, spelled_moment)
+            or _in_ranges_of_days(texts, lines.get(name, ()))
+        ]
     )
     asked = spec.perhaps_numbers
     stated = [name for name in spec.perhaps_in_intervals if _of_intervals(stated_tree(name, spec))]
@@ -94,11 +99,19 @@ def _of_intervals(tree: Tree | None) -> bool:
 def _are_dates(labels: Iterable[str], *, on_a_line: bool) -> bool:
     """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
 
-    def is_date(text: str) -> bool:
-        return _is_day(text) if on_a_line else is_moment(text) and not is_clock(text)
-
-    ranges, others = _kinds(labels, is_date)
+    ranges, others = _kinds(labels, _is_day if on_a_line else _is_spelled_day)
     return ranges > 0 or (on_a_line and others > 0)
+
+
+def _in_ranges_of_days(labels: Iterable[str], lines: Iterable[str]) -> bool:
+    """Whether lines of counts are days, ranges of them among these, as a run spells them, and labels are days as well,
+    however their column spells them."""
+    return _kinds(lines, _is_spelled_day)[0] > 0 and sum(_kinds(labels, _is_day)) > 0
+
+
+def _is_spelled_day(text: str) -> bool:
+    """Whether a text is a day or a moment in its one spelling."""
+    return is_moment(text) and not is_clock(text)
 
 
 def _is_day(text: str) -> bool:
