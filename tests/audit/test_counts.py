@@ -313,6 +313,15 @@ def test_ranges_of_days_tell_that_midnights_are_days(other: str, holds: bool) ->
     assert holds or any(finding.rule == "counts" for finding in found)
 
 
+def test_a_star_in_a_stated_order_is_no_value_of_a_release() -> None:
+    order = ["low", "*", "high"]
+    spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": {"fanout": 2}, "order": order}}, privacy={"k": 2})
+    counts = pa.table({"attribute": ["q"] * 2, "value": ["low", "*"], "rows": [2, 4]})
+    shown = pa.table({"q": ["low", "low", "*", "*", "high", "high"]})
+    assert rf.audit(shown, spec, counts=counts).ok
+    assert not rf.audit(shown, spec, counts=counts.slice(0, 1)).ok
+
+
 def test_codes_are_no_numbers_in_another_spelling() -> None:
     counts = pa.table({"attribute": ["q"], "value": ["1"], "rows": [4]})
     spec = rf.Spec(attributes={"q": {"role": "quasi", "hierarchy": "flat"}}, privacy={"k": 2})

@@ -150,7 +150,8 @@ def _tree_of(name: str, lines: Lines, released: Released, spec: Spec, whole: pa.
         flat = lines.attribute.model_copy(update={"hierarchy": "flat", "boundary": None})
         spec = spec.model_copy(update={"attributes": {**spec.attributes, name: flat}})
     form = grammar(name, spec, shown)
-    plainly = [label for label in shown if form.is_value(label) and not _names_several(label, lines.attribute)]
+    values = [label for label in shown if label != ROOT and form.is_value(label)]  # `*` is all, whatever is listed
+    plainly = [label for label in values if not _names_several(label, lines.attribute)]
     return tree_over(name, spec, [*plainly, None], [1] * (len(plainly) + 1))[0], False
 
 
