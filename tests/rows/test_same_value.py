@@ -255,3 +255,15 @@ def test_where_a_star_is_a_missing_value_it_is_still_the_label_that_holds_everyt
     path = rf.anonymize(table, asked).save(tmp_path, written, report=False)
     assert rf.audit(path, asked).ok
     assert rf.audit(path, asked, table).ok
+
+
+@pytest.mark.parametrize("gap", ["*", "?", "", None])
+def test_what_stands_for_a_missing_sensitive_value_is_one_in_any_file(gap: str | None) -> None:
+    """A star is a label of quasi-identifiers, and of nothing else."""
+    asked = rf.Spec(
+        data={"missing_values": ["*", "?"], "missing": "suppress"},
+        attributes={"q": FLAT, "s": {"role": "sensitive"}},
+        privacy={"l": {"value": 2, "of": "s"}},
+    )
+    verdict = rf.audit(pa.table({"q": ["a"] * 4, "s": ["flu", "flu", "cold", gap]}), asked)
+    assert [finding.rule for finding in verdict.findings] == ["missing"]

@@ -4,7 +4,7 @@ From here on nothing depends on the order in which the engine returned them: lab
 classes in the order of their labels.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -147,8 +147,11 @@ def total_by(group: Longs, rows: Longs, groups: int) -> Longs:
 
 
 def read_labels(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
-    """Number the distinct labels of a column as a reader tells them apart: text to the letter, all else by value."""
-    values, codes = _distinct(column, name, spec)
+    """Number the distinct labels of a column as a reader tells them apart: text to the letter, all else by value.
+
+    Whatever `*` stood for in the original, it is the label that holds everything.
+    """
+    values, codes = _distinct(column, name, _gaps(spec) - {ROOT})
     spell = speller(spec.attributes[name], ranges=has_blocks(name, spec))
     spelled = [None if value is None else spell(value) for value in values]
     shown = [value if isinstance(value, str) else text for value, text in zip(values, spelled, strict=True)]
@@ -159,17 +162,23 @@ def read_labels(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
 
 def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows."""
-    values, codes = _distinct(column, name, spec)
+    values, codes = _distinct(column, name, _gaps(spec))
     known = name in spec.attributes
     spell = speller(spec.attributes[name], ranges=has_blocks(name, spec)) if known else plain
     labels, numbers = _numbered([None if value is None else spell(value) for value in values])
     return Column(name, labels, numbers[codes], labels)
 
 
-def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any], Longs]:
+def _gaps(spec: Spec) -> set[str]:
+    """Return the texts that stand for a missing value."""
+    return {"", *spec.data.missing_values}
+
+
+def _distinct(column: pa.ChunkedArray, name: str, gaps: Collection[str]) -> tuple[list[Any], Longs]:
     """Return the distinct values of a column, and which of them stands in each place.
 
-    What stands for a missing value is one, unless values are missing in another way too: a reader tells these apart.
+    What stands for a missing value, as `gaps` do, is one, unless values are missing in another way too: a reader tells
+    these apart.
     """
     if pa.types.is_dictionary(column.type) and not is_coded(column.type):
         column = column.cast(column.type.value_type)
@@ -180,16 +189,15 @@ def _distinct(column: pa.ChunkedArray, name: str, spec: Spec) -> tuple[list[Any]
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
         ) from None
-    gaps = [place for place, value in enumerate(values) if _is_gap(value, spec)]
-    if len(gaps) == 1:
-        values[gaps[0]] = None
+    missing = [place for place, value in enumerate(values) if _is_gap(value, gaps)]
+    if len(missing) == 1:
+        values[missing[0]] = None
     return values, which
 
 
-def _is_gap(value: Any, spec: Spec) -> bool:
-    """Whether a value is missing, or stands for one that is; only NaN differs from itself. What `*` once stood for in
-    the original, in a release it is the label that holds everything."""
-    return value is None or value != value or (value in ("", *spec.data.missing_values) and value != ROOT)  # noqa: PLR0124
+def _is_gap(value: Any, gaps: Collection[str]) -> bool:
+    """Whether a value is missing, or stands for one that is; only NaN differs from itself."""
+    return value is None or value != value or value in gaps  # noqa: PLR0124
 
 
 def _numbered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Longs]:

@@ -5,7 +5,7 @@ of the release. Beside the release: no line has fewer rows than show one of its 
 label that holds one. Beside the original: they are true, and of k people or more where people count. Which rows of the
 original were published, a run knows by its marks; elsewhere it follows from the labels where each value has one, or
 where no row went. Of all else, what is certain is judged: no line has more rows than the original, nor fewer by more
-than all that went, and it is of k people, whoever went.
+than all that went, and it is of k people, whoever went and whatever it says.
 """
 
 from collections import Counter
@@ -85,16 +85,17 @@ def judge_counts(
         if name not in lines:
             continue
         tree, values = _tree_of(name, lines[name], released, spec, whole.get(name))
-        evidence.add(_beside_labels(name, lines[name], released, tree, values, spec))
+        shown = _shown(name, lines[name], released, tree, values, spec)
+        evidence.add(_beside_labels(name, lines[name], shown))
         if known is not None:
             column = read_column(known.counted[name][name], name, spec)
             leaves = tree_over(name, spec, column.labels, [1] * len(column.labels), tree)[1]
             line_of = lines[name].among(tree.paths)[leaves][column.codes]
             evidence.add(_beside_original(name, lines[name], known, line_of))
             if spec.data.entity is not None:
-                behind = _people_behind(known.counted[name], line_of, lines[name].rows, spec.data.entity)
+                behind = _people_behind(known.counted[name], line_of, shown.least, known.gone, spec.data.entity)
                 evidence.add(_of_too_few(name, lines[name], behind.most, spec.k))
-                certain &= bool((behind.least >= spec.k).all())
+                certain &= bool(((behind.least >= spec.k) | (behind.most < spec.k)).all())
     if spec.data.entity is not None and not told:
         if known is None:
             evidence.unjudged.append(NOT_SEEN.format(entity=spec.data.entity))
@@ -160,27 +161,43 @@ def _names_several(label: str, attribute: Attribute) -> bool:
     return as_set(label) is not None or spans_of(label) is not None or span_of(label, attribute) is not None
 
 
-def _beside_labels(
-    name: str, lines: Lines, released: Released, tree: Tree, complete_: bool, spec: Spec
-) -> Iterator[Finding]:
-    """Find lines that do not fit what the release shows: each row is counted in a line of a value of its label."""
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """How many rows of the release show that they are in each line, and how many may be; labels of no line, with their
+    rows."""
+
+    least: Longs
+    most: Longs
+    nowhere: list[tuple[str | None, int]]
+
+
+def _shown(name: str, lines: Lines, released: Released, tree: Tree, complete_: bool, spec: Spec) -> Shown:
+    """Return what the release shows of lines: each row is counted in a line of a value of its label."""
     column = next(column for column in released.quasi if column.name == name)
     rows = total_by(column.codes, released.rows, len(column.labels))
     held, line_of = held_in(tree, spec.attributes[name]), lines.among(tree.paths)
-    least, most = np.zeros(len(lines.labels), np.int64), np.zeros(len(lines.labels), np.int64)
+    found = Shown(np.zeros(len(lines.labels), np.int64), np.zeros(len(lines.labels), np.int64), [])
     for label, spelled, count in zip(column.labels, column.spelled, rows.tolist(), strict=True):
         if not complete_ and spelled not in tree.leaf_of:
-            most += count
+            found.most[:] += count
             continue
         of = np.unique(line_of[held.by(label)])
         there = of[of >= 0]
         if not len(there):
-            yield _wrong(name, label, f"in no line, but {some(count, 'row')} of the release show it", count)
+            found.nowhere.append((label, count))
             continue
-        most[there] += count
+        found.most[there] += count
         if len(of) == 1:
-            least[there] += count
-    for label, count, low, high in zip(lines.labels, lines.rows.tolist(), least.tolist(), most.tolist(), strict=True):
+            found.least[there] += count
+    return found
+
+
+def _beside_labels(name: str, lines: Lines, shown: Shown) -> Iterator[Finding]:
+    """Find lines that do not fit what the release shows."""
+    for label, count in shown.nowhere:
+        yield _wrong(name, label, f"in no line, but {some(count, 'row')} of the release show it", count)
+    least, most = shown.least.tolist(), shown.most.tolist()
+    for label, count, low, high in zip(lines.labels, lines.rows.tolist(), least, most, strict=True):
         if count < low:
             yield _wrong(name, label, f"{some(count, 'row')}, but {low:,} of the release show as much", low - count)
         if count > high:
@@ -210,10 +227,14 @@ class Behind:
     most: Longs
 
 
-def _people_behind(counted: pa.Table, line_of: Longs, published: Longs, entity: str) -> Behind:
-    """Return how many people are behind lines, by how many rows of each are published: at most all with such a row in
-    the original, at least those who are left if what is not published are rows of the people with the fewest."""
-    lines, people = len(published), told_apart(counted[entity])[0]
+def _people_behind(counted: pa.Table, line_of: Longs, shown: Longs, gone: int, entity: str) -> Behind:
+    """Return how many people are behind lines: at most all with such a row in the original, at least those who are left
+    if what is gone are rows of the people with the fewest.
+
+    Of a line, no more than all that went are gone, and no row that is `shown` to be there. What the line itself says of
+    its rows is not believed: nobody can see whether it is true.
+    """
+    lines, people = len(shown), told_apart(counted[entity])[0]
     pairs, place = np.unique(np.stack([line_of, people]), axis=1, return_inverse=True)
     rows = summed(place.reshape(-1), counted[ROWS].to_numpy().astype(np.int64), pairs.shape[1])
     order = np.lexsort((rows, pairs[0]))
@@ -221,7 +242,7 @@ def _people_behind(counted: pa.Table, line_of: Longs, published: Longs, entity: 
     line, rows = line[line >= 0], rows[line >= 0]
     taken = np.cumsum(rows)
     taken -= np.append(0, taken)[np.searchsorted(line, line)]  # from here on, of the same line
-    stays = taken > (summed(line, rows, lines) - published)[line]
+    stays = taken > np.minimum(summed(line, rows, lines) - shown, gone)[line]
     return Behind(np.bincount(line[stays], minlength=lines), np.bincount(line, minlength=lines))
 
 
