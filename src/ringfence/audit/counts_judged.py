@@ -162,7 +162,7 @@ def _names_several(label: str, attribute: Attribute) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class RowsShown:
     """How many rows of the release show that they are in each line, and how many may be; labels of no line, with their
     rows."""
 
@@ -171,12 +171,12 @@ class Shown:
     nowhere: list[tuple[str | None, int]]
 
 
-def _shown(name: str, lines: Lines, released: Released, tree: Tree, complete_: bool, spec: Spec) -> Shown:
+def _shown(name: str, lines: Lines, released: Released, tree: Tree, complete_: bool, spec: Spec) -> RowsShown:
     """Return what the release shows of lines: each row is counted in a line of a value of its label."""
     column = next(column for column in released.quasi if column.name == name)
     rows = total_by(column.codes, released.rows, len(column.labels))
     held, line_of = held_in(tree, spec.attributes[name]), lines.among(tree.paths)
-    found = Shown(np.zeros(len(lines.labels), np.int64), np.zeros(len(lines.labels), np.int64), [])
+    found = RowsShown(np.zeros(len(lines.labels), np.int64), np.zeros(len(lines.labels), np.int64), [])
     for label, spelled, count in zip(column.labels, column.spelled, rows.tolist(), strict=True):
         if not complete_ and spelled not in tree.leaf_of:
             found.most[:] += count
@@ -192,7 +192,7 @@ def _shown(name: str, lines: Lines, released: Released, tree: Tree, complete_: b
     return found
 
 
-def _beside_labels(name: str, lines: Lines, shown: Shown) -> Iterator[Finding]:
+def _beside_labels(name: str, lines: Lines, shown: RowsShown) -> Iterator[Finding]:
     """Find lines that do not fit what the release shows."""
     for label, count in shown.nowhere:
         yield _wrong(name, label, f"in no line, but {some(count, 'row')} of the release show it", count)
