@@ -44,6 +44,9 @@ def test_words_are_numbered_as_they_are_met(few: int, words: list[int]) -> None:
 @given(st.lists(st.one_of(st.none(), TEXTS), max_size=24), st.integers(0, 3), st.sampled_from([1, 4]))
 @example([*"abcdefghij"], 0, 1)
 @example(["ab", "longer than a word", "ab"], 0, 4)
+@example(["the same"] * 4, 1, 4)
+@example(["a", "", "aa"], 0, 4)  # as many letters as if all were the first, and the same ones
+@example(["ab", "ac", "ab"], 0, 4)
 @example(["long before", "ab", "cd", "ab", None, "cd"], 1, 4)
 def test_texts_are_listed_as_they_are_met(
     few: int, kind: pa.DataType, texts: list[str | None], begin: int, room: int
@@ -64,6 +67,7 @@ def test_what_has_the_same_digest_is_told_apart(texts: list[str], words: list[in
     """The kernels as Python, where every digest is the same."""
     with (
         patch.object(numbering, "_mixed", lambda one, other: 5),  # noqa: ARG005
+        patch.object(numbering, "_mixed_through", lambda *_: 5),
         patch.object(numbering, "number_texts", numbering.number_texts.py_func),  # type: ignore[attr-defined]
         patch.object(numbering, "number_words", numbering.number_words.py_func),  # type: ignore[attr-defined]
         patch.object(numbered, "FEW", 1),

@@ -27,7 +27,7 @@ def number_words(words: Longs, which: Longs, firsts: Longs, slots: Ints) -> int:
     slots[:] = NEW
     span, count = len(slots), 0
     for i in range(len(words)):
-        slot = _mixed(np.uint64(words[i]), np.uint64(0)) & (span - 1)
+        slot = np.int64(_mixed(np.uint64(words[i]), np.uint64(0))) & (span - 1)
         while True:
             found = slots[slot]
             if found == NEW:
@@ -54,7 +54,7 @@ def number_texts(
     half as many: they hold what tells most texts apart, their first word, their last one, and how long they are.
     """
     slots[:] = NEW
-    span, count, some = len(slots), 0, len(there) > 0
+    final, count, some = np.uint64(len(slots) - 1), 0, len(there) > 0
     of_first, of_last, lengths = begun[0], begun[1], begun[2]
     for i in range(len(ends) - 1):
         if some and not there[i]:
@@ -62,18 +62,21 @@ def number_texts(
             continue
         begin = np.int64(ends[i])
         length = np.int64(ends[i + 1]) - begin
-        if length < WORD:
-            first, last = _short(letters, begin, length), np.uint64(0)
-        else:  # the last word may overlap the one before
+        if length >= WORD:  # the last word may overlap the one before
             first, last = _word(letters, begin), _word(letters, begin + length - WORD)
-        slot = _mixed(first ^ np.uint64(length), last)
-        for at in range(begin + WORD, begin + length - WORD, WORD):
-            slot = _mixed(np.uint64(slot) ^ _word(letters, at), last)
-        slot &= span - 1
+        else:
+            inside = length > 0 and begin + WORD <= len(letters)
+            # What lies behind the text is pushed out.
+            first = _word(letters, begin) << np.uint64(8 * (WORD - length)) if inside else _tail(letters, begin, length)
+            last = np.uint64(0)
+        mixed = _mixed(first ^ np.uint64(length), last)
+        if length > 2 * WORD:
+            mixed = _mixed_through(letters, begin, length, mixed)
+        slot = mixed & final
         while True:
             found = slots[slot]
             if found == NEW:
-                if 2 * count == span:
+                if 2 * count == len(slots):
                     return FULL
                 slots[slot] = count
                 firsts[count] = i
@@ -81,24 +84,54 @@ def number_texts(
                 which[i] = count
                 count += 1
                 break
-            if of_first[found] == first and of_last[found] == last and lengths[found] == np.uint64(length):
-                other, at = np.int64(ends[firsts[found]]), WORD
-                while at < length - WORD and _word(letters, begin + at) == _word(letters, other + at):
-                    at += WORD
-                if at >= length - WORD:
-                    which[i] = found
-                    break
-            slot = (slot + 1) & (span - 1)
+            known = np.uint64(found)
+            if (
+                of_first[known] == first
+                and of_last[known] == last
+                and lengths[known] == np.uint64(length)
+                and (length <= 2 * WORD or _same_within(letters, begin, np.int64(ends[firsts[known]]), length))
+            ):
+                which[i] = found
+                break
+            slot = (slot + np.uint64(1)) & final
     return count
 
 
 @njit(nogil=True)
 def _mixed(one: Any, other: Any) -> Any:
-    """Return a number from which all bits of two words can be seen, not negative."""
+    """Return 32 bits in which all bits of two words can be seen."""
     factor = np.uint64(0x9E3779B97F4A7C15)
     mixed = one * factor
-    mixed = ((mixed ^ (mixed >> np.uint64(29))) ^ other) * factor
-    return np.int64(mixed >> np.uint64(32))
+    return ((mixed ^ mixed >> np.uint64(29)) ^ other) * factor >> np.uint64(32)
+
+
+# What few texts need has a function of its own: in the loop over all of them it would take registers from the rest.
+
+
+@njit(nogil=True)
+def _tail(letters: Flags, begin: Any, length: Any) -> Any:
+    """Return fewer than eight letters as a word where eight cannot be read."""
+    word = np.uint64(0)
+    for at in range(begin, begin + length):
+        word = word >> np.uint64(8) | np.uint64(letters[at]) << np.uint64(8 * (WORD - 1))
+    return word
+
+
+@njit(nogil=True)
+def _mixed_through(letters: Flags, begin: Any, length: Any, mixed: Any) -> Any:
+    """Mix into a number what a long text has between its first word and its last."""
+    for at in range(begin + WORD, begin + length - WORD, WORD):
+        mixed = _mixed(_word(letters, at), mixed)
+    return mixed
+
+
+@njit(nogil=True)
+def _same_within(letters: Flags, one: Any, other: Any, length: Any) -> bool:
+    """Whether two long texts of one length have the same between their first word and their last."""
+    at = WORD
+    while at < length - WORD and _word(letters, one + at) == _word(letters, other + at):
+        at += WORD
+    return at >= length - WORD
 
 
 @njit(nogil=True)
@@ -116,14 +149,3 @@ def _word(letters: Flags, begin: Any) -> Any:
         | np.uint64(letters[at + np.uint64(6)]) << np.uint64(48)
         | np.uint64(letters[at + np.uint64(7)]) << np.uint64(56)
     )
-
-
-@njit(nogil=True)
-def _short(letters: Flags, begin: Any, length: Any) -> Any:
-    """Return fewer than eight letters as a word."""
-    if length > 0 and begin + WORD <= len(letters):
-        return _word(letters, begin) << np.uint64(8 * (WORD - length))  # what lies behind them is pushed out
-    word = np.uint64(0)
-    for at in range(begin, begin + length):
-        word = word >> np.uint64(8) | np.uint64(letters[at]) << np.uint64(8 * (WORD - 1))
-    return word

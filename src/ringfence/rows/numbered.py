@@ -7,7 +7,7 @@ Few of them are left to libraries, which are loaded anyway; many to kernels of o
 import numpy as np
 import pyarrow as pa
 
-from ringfence.arrays import Ints, Longs, distinct
+from ringfence.arrays import Flags, Ints, Longs, distinct
 
 FEW = 5_000
 """Fewer cells than these are numbered by libraries."""
@@ -50,6 +50,8 @@ def _numbered_texts(texts: pa.Array) -> tuple[Ints, Longs]:
     letters = np.frombuffer(characters or b"", np.uint8)
     for array in (ends, letters):
         array.flags.writeable = False  # as some come: kernels are compiled for one or the other
+    if not texts.null_count and _are_one(letters, ends):
+        return np.zeros(len(texts), np.int32), np.zeros(1, np.int64)
     there = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else np.empty(0, bool)
     which, room = np.empty(len(texts), np.int32), ROOM
     while True:
@@ -58,6 +60,15 @@ def _numbered_texts(texts: pa.Array) -> tuple[Ints, Longs]:
         if count != FULL:
             return which, firsts[:count].copy()
         room = min(MORE * room, _power_of_two(len(texts)))
+
+
+def _are_one(letters: Flags, ends: Ints | Longs) -> bool:
+    """Whether all texts are the same, as where a column is hidden."""
+    begin, end, length = int(ends[0]), int(ends[-1]), int(ends[1] - ends[0])
+    if end - begin != length * (len(ends) - 1):
+        return False
+    repeats = np.array_equal(letters[begin : end - length], letters[begin + length : end])
+    return repeats and bool((np.diff(ends) == length).all())
 
 
 def _power_of_two(least: int) -> int:
