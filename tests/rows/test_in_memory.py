@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from ibis.backends.duckdb import Backend
 
 import ringfence as rf
 from ringfence.errors import DataError
+from ringfence.rows import in_memory
 from ringfence.rows.coded import coded, plain
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
@@ -268,12 +270,25 @@ def test_rows_are_found_beside_their_marks_as_by_statements(table: pa.Table, dat
     assert found[0][0] == (Counter(seen) - Counter(known)).total()
 
 
-def test_every_order_of_rows_is_as_likely() -> None:
+@pytest.mark.parametrize("few", [0, 2**16], ids=["many", "few"])
+def test_every_order_of_rows_is_as_likely(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 3 rows there are 6 orders: of 3,000 draws, each has 500 give or take 20; six times that is beyond chance."""
+    monkeypatch.setattr(in_memory, "FEW_IN_ORDER", few)
     table = pa.table({"row": [0, 1, 2]})
     orders = Counter(tuple(shuffled(table)["row"].to_pylist()) for _ in range(3_000))
     assert len(orders) == 6
     assert all(abs(times - 500) < 6 * 20.4 for times in orders.values())
+
+
+def test_rows_that_drew_the_same_number_draw_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their places, the first would always come first."""
+    draws = iter([[7, 9, 7], [2**32 - 1, 2**31, 0]])
+    monkeypatch.setattr("os.urandom", lambda length: np.array(next(draws), np.uint32).tobytes()[:length])
+    assert shuffled(pa.table({"row": ["a", "b", "c"]}))["row"].to_pylist() == ["c", "b", "a"]
+
+
+def test_no_rows_have_an_order() -> None:
+    assert shuffled(pa.table({"row": pa.array([], pa.string())})).num_rows == 0
 
 
 @given(tables(), st.data())

@@ -126,7 +126,7 @@ def _mixed_through(letters: Flags, begin: Any, length: Any, mixed: Any) -> Any:
 
 
 @njit(nogil=True)
-def _same_within(letters: Flags, one: Any, other: Any, length: Any) -> bool:
+def _same_within(letters: Flags, one: Any, other: Any, length: Any) -> Any:
     """Whether two long texts of one length have the same between their first word and their last."""
     at = WORD
     while at < length - WORD and _word(letters, one + at) == _word(letters, other + at):

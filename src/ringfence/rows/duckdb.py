@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -466,7 +466,13 @@ class DuckDB(InMemory):
 
     def _table(self, name: str, schema: ibis.Schema) -> ibis.Table:
         """Return a table of which the columns are known: to ask the engine for them takes longer than to count it."""
-        return ops.DatabaseTable(name, schema=schema, source="DuckDB", namespace=ops.Namespace()).to_expr()
+        return _called(name, schema)
+
+
+@lru_cache(maxsize=500)
+def _called(name: str, schema: ibis.Schema) -> ibis.Table:
+    """Return a table by its name alone: names come again in the next job, mostly with the same columns."""
+    return ops.DatabaseTable(name, schema=schema, source="DuckDB", namespace=ops.Namespace()).to_expr()
 
 
 def _number(name: str) -> int:

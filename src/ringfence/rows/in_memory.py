@@ -22,6 +22,8 @@ from ringfence.rows.numbered import numbered_words
 from ringfence.rows.sources import HIGH, LOW, ROWS, WHICH
 
 BITS_32 = 0xFFFFFFFF
+FEW_IN_ORDER = 2**16
+"""Of more numbers of 32 bits than these, two are mostly the same."""
 
 
 def compares_alike(kind: pa.DataType) -> bool:
@@ -190,8 +192,22 @@ def _filled(numbers: pa.Array, missing: int) -> Ints:
 
 
 def shuffled(table: pa.Table) -> pa.Table:
-    """Return rows sorted by numbers of 64 bits, drawn for each from the operating system's entropy."""
-    return table.take(pa.array(np.argsort(drawn(table.num_rows))))
+    """Return rows in an order that is drawn from the operating system's entropy."""
+    return table.take(pa.array(drawn_order(table.num_rows)))
+
+
+def drawn_order(count: int) -> Longs:
+    """Return so many places in a random order: sorted by numbers of 64 bits, drawn for each. Few are sorted by numbers
+    of 32 bits, drawn again until no two are the same, in half the time: then every order is exactly as likely."""
+    if count > FEW_IN_ORDER:
+        return np.argsort(drawn(count))
+    places = np.arange(count, dtype=np.uint64)
+    while True:
+        line = np.frombuffer(os.urandom(4 * count), np.uint32).astype(np.uint64) << np.uint64(32) | places
+        line.sort()
+        numbers = line >> np.uint64(32)
+        if (numbers[1:] != numbers[:-1]).all():
+            return (line & np.uint64(BITS_32)).astype(np.int64)
 
 
 def drawn(count: int) -> Words:

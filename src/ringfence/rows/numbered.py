@@ -44,8 +44,9 @@ def _numbered_texts(texts: pa.Array) -> tuple[Ints, Longs]:
     from ringfence.kernels.numbering import FULL, number_texts
 
     _, places, characters = texts.buffers()
-    kind = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-    ends = np.frombuffer(places, kind)[texts.offset : texts.offset + len(texts) + 1]
+    those = slice(texts.offset, texts.offset + len(texts) + 1)
+    large = pa.types.is_large_string(texts.type)
+    ends: Ints | Longs = (np.frombuffer(places, np.int64) if large else np.frombuffer(places, np.int32))[those]
     ends = ends.astype(np.int32, copy=False) if ends[-1] < 2**31 else ends
     letters = np.frombuffer(characters or b"", np.uint8)
     for array in (ends, letters):

@@ -119,14 +119,15 @@ def _boundary(attribute: Attribute) -> Sequence[str] | int | None:
 
 def _leaves(name: str, attribute: Attribute, values: Iterable[str | None]) -> Iterator[str | None]:
     """Yield each value as labels spell it: a number in its one spelling, a moment as its day, all else as it is."""
+    numeric, dates = attribute.numeric, attribute.dates
     for value in values:
         if value is None:
             yield None
-        elif attribute.numeric:
+        elif numeric:
             if as_number(value) is None:
                 raise DataError(f"column {name!r} should hold numbers, but has {value!r}")
             yield spelled_number(value)
-        elif attribute.dates:
+        elif dates:
             moment = written_moment(value, [CLOCK] if attribute.clocks else ())
             if moment is None:
                 kind = "times of day (as 08:15:00)" if attribute.clocks else "dates (as 2024-03-31)"
