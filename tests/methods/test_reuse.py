@@ -310,3 +310,17 @@ def test_a_value_that_only_rows_without_another_have_need_not_be_known() -> None
         rf.apply(plan, more)
     with pytest.raises(DataError, match="knows none of these rows"):
         rf.apply(plan, more.slice(2), unknown="suppress")
+
+
+def test_a_value_that_no_number_is_may_stand_in_rows_that_go_anyway() -> None:
+    numbers = {"role": "quasi", "hierarchy": {"intervals": [10]}}
+    spec = rf.Spec(
+        data={"missing": "suppress"},
+        attributes={"age": numbers, "city": {"role": "quasi", "hierarchy": "flat"}},
+        privacy={"k": 2},
+    )
+    table = pa.table({"age": ["31", "32", "thirty"], "city": ["Oslo", "Oslo", None]})
+    plan = GlobalPlan.loads(rf.anonymize(table, spec).plan.dumps())
+    assert rf.apply(plan, table).table["age"].to_pylist() == ["[30, 40)"] * 2
+    with pytest.raises(DataError, match=r"column 'age' should hold numbers, but has 'thirty'"):
+        rf.apply(plan, pa.table({"age": ["31", "32", "thirty"], "city": ["Oslo"] * 3}))

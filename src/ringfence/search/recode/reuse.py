@@ -40,21 +40,21 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     """
     known = {name: _hierarchy(column, f"the plan's column {name!r}") for name, column in plan.columns.items()}
     unknown: dict[str, pa.Array] = {}
-    lost = np.zeros(counted.num_rows, bool)
     weights = counted[weight].to_numpy()
-    incomplete = np.zeros(counted.num_rows, bool)  # rows that go, whatever else they have
+    incomplete = np.zeros(counted.num_rows, bool)  # rows that go, whatever else they have: nothing of them is read
     for name in plan.complete:
         incomplete |= counted[name].is_null().to_numpy()
+    complete = counted.filter(pa.array(~incomplete))
+    lost = np.zeros(counted.num_rows, bool)
     for name, hierarchy in known.items():
-        which, values = told_apart(counted[name])
+        which, values = told_apart(complete[name])
         keys = read_keys(name, spec, in_python(values, name), [1] * len(values))
         # Rows that miss a value and may not are dealt with when the census is taken.
         judged = [key is not None or spec.data.missing == "value" for key in keys]
         strange = np.array([j and bool(uncovered([key], [1], hierarchy)) for j, key in zip(judged, keys, strict=True)])
-        strange &= np.bincount(which[~incomplete], minlength=len(values)) > 0
         if strange.any():
             unknown[name] = values.filter(pa.array(strange))
-            lost |= strange[which] & ~incomplete
+            lost[~incomplete] |= strange[which]
     if unknown and not suppress_unknown:
         found = listed(f"{name!r}: {listed(map(repr, some.to_pylist()[:10]))}" for name, some in unknown.items())
         raise DataError(
