@@ -32,6 +32,8 @@ def plain(value: Any) -> str:
     >>> plain(True), plain(2.0), plain(dt.datetime(2024, 1, 1, 8, 0, 0, 250_000)), plain(b"a'")
     ('true', '2', '2024-01-01 08:00:00.25', 'a\\x27')
     """
+    if type(value) is str:
+        return value
     shown = str(value)
     if isinstance(value, bool):
         shown = shown.lower()
