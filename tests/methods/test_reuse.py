@@ -167,6 +167,23 @@ def test_a_target_that_cannot_be_is_refused(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("target", ["new.csv", "link.csv", "parts/one.csv", "first.csv"])
+def test_what_is_read_is_not_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("parts").mkdir()
+    for name in ("new.csv", "parts/one.csv", "parts/other.csv", "first.csv"):
+        pyarrow.csv.write_csv(OLD, name)
+    Path("link.csv").symlink_to("new.csv")
+    before = Path(target).read_bytes()
+    rf.run(with_parts(SPEC, data={"source": "first.csv"}), "out", report=False)
+    rows = "parts" if "/" in target else "new.csv"
+    assert run(monkeypatch, "apply", "out/private/plan.json", rows, "-o", target) == 2
+    assert f"'{target}' holds the rows that" in capsys.readouterr().err
+    assert Path(target).read_bytes() == before
+
+
 def test_a_plan_about_rows_is_not_applied_to_others() -> None:
     plan: Any = rf.anonymize(OLD, with_parts(SPEC, method={"name": "local"})).plan
     with pytest.raises(SpecError, match="a plan of the kind 'group' is about the rows that it was made for"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ringfence.api.in_memory import apply
 from ringfence.api.loading import load
 from ringfence.api.making import begun_with, check_choice, job_of, located, make, possible, release_of, with_measures
+from ringfence.errors import SpecError
 from ringfence.events import Listener
 from ringfence.methods.checks import check_available
 from ringfence.release.diary import Diary
@@ -106,12 +107,14 @@ def _format_of(source: str | Path, spec: Spec) -> str:
 def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, unknown: str = "error") -> Release:
     """Recode a file by a saved plan into another file, which takes its place when it has passed its audit.
 
-    Either may be a table of a database: `postgresql://host/base#table`.
+    Either may be a table of a database: `postgresql://host/base#table`. What is read is never written over.
     """
     from ringfence.release.publish import fill_audited, write_audited
     from ringfence.rows.engines import engine_for
     from ringfence.rows.remote import is_database, is_spark
 
+    if not is_database(target) and not is_spark(target):
+        _refuse_to_write_over(Path(target), plan, source)
     release = apply(plan, source, unknown=unknown)
     with engine_for(release.spec.data, source) as engine:
         rows = engine.open(release.table, release.spec.data, as_it_stands=True)
@@ -122,3 +125,20 @@ def apply_to_file(plan: str | Path, source: str | Path, target: str | Path, *, u
         else:
             write_audited(release.job(engine), rows, Path(target))
     return replace(release, table=target)
+
+
+def _refuse_to_write_over(target: Path, plan: str | Path, source: str | Path) -> None:
+    """Refuse to put a release in the place of the rows that it is made of, of the plan, or of the rows of the plan."""
+    from ringfence.plans.recode import GlobalPlan
+    from ringfence.rows.places import find
+
+    if not target.exists():
+        return
+    first = Spec.loads(GlobalPlan.load(plan).spec, "the plan's specification").data.source
+    rows = "the rows that are to be recoded"
+    read = {**dict.fromkeys(find(source).files, rows), Path(plan): "the plan"}
+    if first is not None:
+        read[Path(first)] = "the rows that the plan was made for"
+    for path, what in read.items():
+        if path.exists() and path.samefile(target):
+            raise SpecError(f"{str(target)!r} holds {what}, and is not written over; name another file")
