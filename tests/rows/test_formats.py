@@ -735,3 +735,44 @@ def test_types_of_columns_that_are_not_there_are_refused() -> None:
                 privacy={"k": 1},
             ),
         )
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\n", "\r"])
+@pytest.mark.parametrize("inside", ["\r\n", "\n", "\r"])
+@pytest.mark.parametrize("many", [False, True], ids=["few rows", "many rows"])
+def test_a_name_may_hold_a_line_break_other_than_that_of_the_rows(
+    ends: str, inside: str, many: bool, tmp_path: Path
+) -> None:
+    """Spreadsheets write one for what was typed into a cell, and another at the end of a row."""
+    rows = [["31", f"a{inside}b"], ["33", "c"]] * (500_000 if many else 1)
+    lines = [f'"age{inside}(years)",word', *(f'{age},"{word}"' for age, word in rows), ""]
+    (tmp_path / "people.csv").write_text(ends.join(lines), newline="")
+    found = opened(tmp_path / "people.csv")
+    assert found.column_names == [f"age{inside}(years)", "word"]
+    assert Counter(map(tuple, zip(*found.to_pydict().values(), strict=True))) == Counter(map(tuple, rows))
+
+
+@pytest.mark.parametrize("ends", [("\r\n", "\n"), ("\n", "\r\n"), ("\n", "\r")], ids=repr)
+def test_lines_that_end_differently_are_refused(ends: tuple[str, str], tmp_path: Path) -> None:
+    text = "age,sex{0}31,m{0}33,f{0}31,m{1}33,f{1}".format(*ends)
+    (tmp_path / "people.csv").write_text(text, newline="")
+    with pytest.raises(DataError, match=r"'.*people.csv': its lines do not all end in the same way, or a line break"):
+        opened(tmp_path / "people.csv")
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=,", "# exported 2024"])
+def test_a_line_above_the_names_is_no_name(first: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(f"{first}\nage;sex\n31;m\n33;f\n")
+    for of_draft in (False, True):
+        with pytest.raises(DataError, match=r"first line of '.*people.csv' is .*; it should hold the names"):
+            rf.draft(tmp_path / "people.csv") if of_draft else opened(tmp_path / "people.csv")
+
+
+def test_a_name_may_begin_with_a_mark(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("#,age\n1,31\n2,33\n")
+    assert opened(tmp_path / "people.csv").column_names == ["#", "age"]
+
+
+def test_a_table_of_one_column_may_have_any_name(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("#number\n1\n2\n")
+    assert opened(tmp_path / "people.csv").column_names == ["#number"]

@@ -17,7 +17,7 @@ from ringfence.rows.formats import DUCKDB, JSON_LINES, PARQUET, TEXT, Format, wi
 from ringfence.rows.places import Place
 from ringfence.rows.same_value import missing_words
 from ringfence.rows.sniffing import suffix_of
-from ringfence.rows.sources import csv_columns, plain_text, refuse_odd_names
+from ringfence.rows.sources import csv_columns, odd_line_end, plain_text, refuse_odd_names
 from ringfence.spec.data import Data
 
 SENSED = re.compile(r"\b(DATE|TIMESTAMP|TIME|UUID|JSON)\b(?! )")
@@ -72,6 +72,8 @@ class DuckDBFiles:
             "allow_quoted_nulls": str(not as_it_stands).lower(),
             "columns": _columns(dict.fromkeys(columns[0], "VARCHAR")),
         }
+        for end in filter(None, (odd_line_end(file, data.quote) for file in files)):
+            options["new_line"] = literal(end.replace("\r", r"\r").replace("\n", r"\n"))  # else found out for each file
         found = TextFiles(files, columns[0], data.delimiter, data.quote, _options(options))
         self.of_query[found.query] = found
         return found.query

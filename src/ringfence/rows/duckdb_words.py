@@ -9,6 +9,12 @@ from ringfence.rows.sources import split_fields
 from ringfence.spec.data import Data
 
 
+MIXED_ENDS = (
+    "its lines do not all end in the same way, or a line break in a cell is not in quotes; write all line ends alike,"
+    r" as \n or as \r\n"
+)
+
+
 def paths(paths: Sequence[Path]) -> str:
     """Return paths as the engine reads them: with what it would take for a pattern between brackets."""
     plain = [re.sub(r"[*?\[]", r"[\g<0>]", str(path)) for path in paths]
@@ -51,6 +57,8 @@ def first_sentence(message: str, data: Data | None = None) -> str:
         return f"{where}it is too long; a line may have {int(limit[1]):,} bytes"
     if line:
         return where + ("a quote that does not end" if "unterminated quote" in message else "it is malformed")
+    if "state machine reached an invalid state" in message:
+        message = MIXED_ENDS
     full = re.search("No space left on device|Disk quota exceeded|File too large", message)
     return f"{full[0]}; make room, or choose another place" if full else message.splitlines()[0]
 

@@ -300,22 +300,48 @@ def plain_text(path: Path, encoding: str, scratch: Path, shown: str) -> Iterator
         yield copy
 
 
+def _first_line(text: TextIO, quote: str) -> str:
+    """Return a line with its end; there may be line breaks inside quotes."""
+    line = text.readline()
+    while line.count(quote) % 2 and (more := text.readline()):
+        line += more
+    return line
+
+
+def _has_fewer_fields(line: str, other: str) -> bool:
+    """Whether some delimiter is usual in another line, and not in this one."""
+    return any(each in other and each not in line for each in ",;\t|")
+
+
+def odd_line_end(path: Path, quote: str) -> str | None:
+    """Return how the first line of a text file ends, where the first line break in it stands in a name, and is another.
+
+    Programs write `\\n` into cells, and end lines with `\\r\\n`; who goes by the first one reads no rows.
+    """
+    with text_of(path, "utf-8-sig") as text:
+        first, *others = re.findall(r"\r\n|\r|\n", _first_line(text, quote)) or [""]
+    return others[-1] if others and others[-1] != first else None
+
+
 def csv_columns(path: Path, data: Data, shown: str) -> list[str]:
     """Return the column names in the first line of a text file."""
     try:
         with text_of(path, "utf-8-sig") as text:
-            line = text.readline()
-            while line.count(data.quote) % 2 and (more := text.readline()):  # a line break inside quotes
-                line += more
-            more = "" if line.strip() else text.read(1 << 16)
+            line = _first_line(text, data.quote)
+            more = text.readline(1 << 16) if line.strip() else text.read(1 << 16)
     except UnicodeDecodeError as error:
         raise DataError(f"{shown} is not valid UTF-8 ({error.reason}); set data.encoding") from None
-    if more.strip():
+    if more.strip() and not line.strip():
         raise DataError(f"the first line of {shown} is empty; it should hold the names of the columns")
     if not line.strip():
         raise DataError(f"{shown} is empty: its first line should hold the names of its columns")
     if line.count(data.quote) % 2:
         raise DataError(f"cannot read {shown}: line 1: a quote that does not end")
+    if re.fullmatch(r"(?i)\"?sep=.\"?", line.strip()) or (line[0] == "#" and _has_fewer_fields(line, more)):
+        raise DataError(
+            f"the first line of {shown} is {line.strip()!r}; it should hold the names of the columns: take out what"
+            " stands above them"
+        )
     names = split_fields(line.rstrip("\r\n"), data.delimiter, data.quote)
     if names[0] == "" and ROW_NAMES not in names:  # R and pandas write the names of rows so
         names[0] = ROW_NAMES
