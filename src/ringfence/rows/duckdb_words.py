@@ -8,7 +8,6 @@ from pathlib import Path
 from ringfence.rows.sources import split_fields
 from ringfence.spec.data import Data
 
-
 MIXED_ENDS = (
     "its lines do not all end in the same way, or a line break in a cell is not in quotes; write all line ends alike,"
     r" as \n or as \r\n"
