@@ -7,7 +7,7 @@ import ibis
 import numpy as np
 
 from ringfence.arrays import Longs
-from ringfence.audit.counts import Column, Released, total_by
+from ringfence.audit.counts import Column, Released, gaps, total_by
 from ringfence.audit.labels.grammar import grammar
 from ringfence.audit.labels.spelling import ROOT
 from ringfence.audit.verdict import Finding, some
@@ -92,12 +92,13 @@ def missing_findings(released: Released, spec: Spec, looked_at: Collection[str])
     if spec.data.missing == "value":
         return
     for column in (*released.quasi, *(released.sensitive[name] for name in looked_at)):
-        if column.labels[-1] is None:
-            missing = int(total_by(column.codes, released.rows, len(column.labels))[-1])
+        none = [code for code, label in enumerate(column.labels) if label is None or label in gaps(spec) - {ROOT}]
+        if none:
+            missing = int(total_by(column.codes, released.rows, len(column.labels))[none].sum())
             message = (
                 f"{column.name!r} has no value in {some(missing, 'row')}, but data.missing = {spec.data.missing!r}"
             )
-            yield Finding("missing", message, missing, _where(released, column, len(column.labels) - 1, released.rows))
+            yield Finding("missing", message, missing, _where(released, column, none[-1], released.rows))
 
 
 def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Table) -> Iterator[Finding]:

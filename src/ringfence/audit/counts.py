@@ -4,7 +4,7 @@ From here on nothing depends on the order in which the engine returned them: lab
 classes in the order of their labels.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ringfence.arrays import Bools, Floats, Longs, distinct
 from ringfence.audit.labels.blocks import has_blocks
+from ringfence.audit.labels.moments import is_moment, written_moment
 from ringfence.audit.labels.reading import speller
 from ringfence.audit.labels.spelling import ROOT, plain
 from ringfence.errors import DataError
@@ -149,9 +150,13 @@ def total_by(group: Longs, rows: Longs, groups: int) -> Longs:
 def read_labels(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
     """Number the distinct labels of a column as a reader tells them apart: text to the letter, all else by value.
 
-    Whatever `*` stood for in the original, it is the label that holds everything.
+    Whatever `*` stood for in the original, it is the label that holds everything. What stands for a missing value is
+    one, unless values are missing in another way too: a reader tells these apart.
     """
-    values, codes = _distinct(column, name, _gaps(spec) - {ROOT})
+    values, codes = _distinct(column, name)
+    missing = [place for place, value in enumerate(values) if _is_gap(value, gaps(spec) - {ROOT})]
+    if len(missing) == 1:
+        values[missing[0]] = None
     spell = speller(spec.attributes[name], ranges=has_blocks(name, spec))
     spelled = [None if value is None else spell(value) for value in values]
     shown = [value if isinstance(value, str) else text for value, text in zip(values, spelled, strict=True)]
@@ -161,43 +166,53 @@ def read_labels(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
 
 
 def read_column(column: pa.ChunkedArray, name: str, spec: Spec) -> Column:
-    """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows."""
-    values, codes = _distinct(column, name, _gaps(spec))
-    known = name in spec.attributes
-    spell = speller(spec.attributes[name], ranges=has_blocks(name, spec)) if known else plain
-    labels, numbers = _numbered([None if value is None else spell(value) for value in values])
+    """Spell the distinct values of a column alike and number them; only they pass through Python, never the rows.
+
+    All that stands for a missing value is one: who has none has not several by spelling it in two ways.
+    """
+    values, codes = _distinct(column, name)
+    none, spell = gaps(spec), _value_speller(name, spec)
+    labels, numbers = _numbered([None if _is_gap(value, none) else spell(value) for value in values])
     return Column(name, labels, numbers[codes], labels)
 
 
-def _gaps(spec: Spec) -> set[str]:
+def _value_speller(name: str, spec: Spec) -> Callable[[Any], str]:
+    """Return how the values of a column are spelled, so that equal ones look alike: days however they are written."""
+    attribute = spec.attributes.get(name)
+    if attribute is None:
+        return plain
+    spell = speller(attribute, ranges=has_blocks(name, spec))
+    if not attribute.dates:
+        return spell
+
+    def spell_moment(value: Any) -> str:
+        text = spell(value)
+        return text if is_moment(text) else written_moment(text, attribute.formats) or written_moment(text) or text
+
+    return spell_moment
+
+
+def gaps(spec: Spec) -> set[str]:
     """Return the texts that stand for a missing value."""
     return {"", *spec.data.missing_values}
 
 
-def _distinct(column: pa.ChunkedArray, name: str, gaps: Collection[str]) -> tuple[list[Any], Longs]:
-    """Return the distinct values of a column, and which of them stands in each place.
-
-    What stands for a missing value, as `gaps` do, is one, unless values are missing in another way too: a reader tells
-    these apart.
-    """
+def _distinct(column: pa.ChunkedArray, name: str) -> tuple[list[Any], Longs]:
+    """Return the distinct values of a column, and which of them stands in each place."""
     if pa.types.is_dictionary(column.type) and not is_coded(column.type):
         column = column.cast(column.type.value_type)
     try:
         which, different = told_apart(column)
-        values = in_python(different, name)
+        return in_python(different, name), which
     except (pa.ArrowException, ValueError):
         raise DataError(
             f"column {name!r} holds {column.type}, which cannot be judged; allowed: text, numbers, dates"
         ) from None
-    missing = [place for place, value in enumerate(values) if _is_gap(value, gaps)]
-    if len(missing) == 1:
-        values[missing[0]] = None
-    return values, which
 
 
-def _is_gap(value: Any, gaps: Collection[str]) -> bool:
+def _is_gap(value: Any, words: Collection[str]) -> bool:
     """Whether a value is missing, or stands for one that is; only NaN differs from itself."""
-    return value is None or value != value or value in gaps  # noqa: PLR0124
+    return value is None or value != value or value in words  # noqa: PLR0124
 
 
 def _numbered(texts: Sequence[str | None]) -> tuple[tuple[str | None, ...], Longs]:

@@ -12,7 +12,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.audit.column_findings import column_findings
-from ringfence.audit.counts import read_column
+from ringfence.audit.counts import gaps, read_column
 from ringfence.audit.trace.buckets import Held, attack_buckets, judge_buckets
 from ringfence.audit.verdict import Finding, Verdict, some
 from ringfence.errors import DataError, listed
@@ -136,7 +136,8 @@ def _missing(engine: Engine, people: ibis.Table, held: Held, spec: Spec) -> Iter
     if spec.data.missing == "value":
         return
     quasi = spec.of_role("quasi")
-    nulls = engine.fetch(people.aggregate([people[name].isnull().sum().name(name) for name in quasi]))
+    none = {name: people[name].isnull() | people[name].cast("string").isin([*gaps(spec)]) for name in quasi}
+    nulls = engine.fetch(people.aggregate([gap.sum().name(name) for name, gap in none.items()]))
     lacking = {name: int(nulls[name][0].as_py() or 0) for name in quasi}
     hidden = sum(of.get(None, 0) for of in held.values())
     for name, rows in {**lacking, **dict.fromkeys(spec.of_role("sensitive"), hidden)}.items():
