@@ -73,3 +73,26 @@ def test_who_may_not_miss_a_value_may_not_miss_it_in_several_spellings(missing: 
     else:
         found = rf.audit(pa.table({"town": ["?", "?", "NA", "NA"], "ill": ["flu", "cold"] * 2}), asked(data))
     assert [(finding.rule, finding.rows) for finding in found.findings] == [("missing", 4)]
+
+
+@pytest.mark.parametrize(
+    ("pseudonyms", "nobodys"),
+    [
+        (["a", "b"], 0),
+        (["a", None], 1),
+        ([1.0, float("nan")], 1),
+        (["?", "NA"], 2),
+        (["", ""], 2),
+        (["*", "*"], 2),
+        ([None, None], 2),
+    ],
+    ids=str,
+)
+def test_a_row_under_a_missing_pseudonym_is_nobodys(pseudonyms: list[Any], nobodys: int) -> None:
+    spec = rf.Spec(
+        data={**GAPS, "entity": "who", "composite": True}, attributes=TOWN, privacy={"k": 2}, method={"name": "optimal"}
+    )
+    verdict = rf.audit(pa.table({"who": pseudonyms, "town": ["Oslo", "Oslo"]}), spec)
+    assert verdict.ok is (nobodys == 0)
+    assert sum(finding.rows for finding in verdict.findings if finding.rule == "missing") == nobodys
+    assert verdict.measured["people"] == 2 - nobodys

@@ -34,7 +34,7 @@ def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
 
 def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows without columns that say nothing: other tools keep identifiers, with `*` in every cell."""
-    judged = {*spec.of_role("quasi", "sensitive", "items"), spec.data.basket_id, spec.data.weights}
+    judged = {*spec.of_role("quasi", "sensitive", "items"), spec.data.basket_id, spec.data.weights, spec.pseudonym}
     blank = [
         name
         for name in rows.columns

@@ -205,6 +205,8 @@ def _risk(
     """
     rows, people = released.sizes, None if fits is None else fits.people
     if isinstance(crowd, Records):
+        if not len(crowd.sharing):  # no row is known to be anybody's
+            return None
         alone = np.arange(len(crowd.sharing))
         return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.k, members=(alone, alone))
     if spec.data.entity is not None:

@@ -275,3 +275,30 @@ def test_a_release_and_an_original_of_different_types() -> None:
     original = pa.table({"x": ["a", "b", "c"], "pay": ["7.0", "2.50", None]})
     assert rf.audit(release, spec, original).ok
     assert rules(rf.audit(release, spec, original.take([1, 2]))) == ["original"]
+
+
+PLACES = {"Europe": ["Oslo", "Rome"], "America": ["Lima", "Cusco"]}
+
+
+@pytest.mark.parametrize(
+    ("boundary", "labels", "suppression", "masked"),
+    [
+        (["Europe", "America"], ["*"] * 18 + ["Europe"] * 2, 0.1, 18),
+        (["Europe", "America"], ["*"] * 2 + ["Europe"] * 9 + ["America"] * 9, 0.1, 0),
+        ({"level": 0}, ["*"] * 20, 0.0, 20),
+        (["Europe", "*"], ["*"] * 10 + ["Europe"] * 10, 0.0, 0),  # those of America may be published so
+        (["Europe", "*"], ["*"] * 13 + ["Europe"] * 7, 0.1, 3),
+    ],
+)
+def test_rows_that_are_kept_masked_past_their_boundary_are_suppressed(
+    boundary: Any, labels: list[str], suppression: float, masked: int
+) -> None:
+    spec = Spec(
+        attributes={"town": {"role": "quasi", "hierarchy": {"tree": PLACES}, "boundary": boundary}},
+        privacy={"k": 2},
+        method={"name": "optimal", "suppression": suppression, "keep_suppressed": True},
+    )
+    original = pa.table({"town": ["Oslo", "Rome", "Lima", "Cusco"] * 5})
+    verdict = rf.audit(pa.table({"town": labels}), spec, original)
+    told = [f"{masked} rows of the original are suppressed, but method.suppression allows {int(20 * suppression)}"]
+    assert [finding.message for finding in verdict.findings] == told * bool(masked)

@@ -110,13 +110,16 @@ def judge_against(linked: Linked, spec: Spec) -> tuple[list[Finding], dict[str, 
     if suppressed < 0:
         message = f"the release has {some(-suppressed, 'row')} more than the original"
         return [Finding("rows", message, -suppressed, {})], measured
-    findings = [*_too_many_suppressed(linked, suppressed, spec)]
+    findings = [*_too_many_suppressed(linked, suppressed, _certainly_masked(linked, spec), spec)]
     graph = linked.graph
     flow = match(graph)
     unmatched = published.rows - total_by(graph.left, flow, len(published.rows))
     if unmatched.any():
         return [*findings, _untraceable(linked, graph, unmatched)], measured
-    cells = [*_boundary_cells(linked, graph.part(effective(graph, flow)), spec)] if has_boundaries(spec) else []
+    used = graph.part(effective(graph, flow)) if has_boundaries(spec) else graph
+    if has_boundaries(spec) and not findings:
+        findings += _too_many_suppressed(linked, suppressed, _masked_past_boundaries(linked, used, spec), spec)
+    cells = [*_boundary_cells(linked, used, spec)] if has_boundaries(spec) else []
     if cells:
         measured["past_boundary"] = sum(int(least.sum()) for _, least, _ in cells)
         most = sum(int(most.sum()) for _, _, most in cells)
@@ -138,15 +141,35 @@ def _masked(published: Side) -> Bools:
     return masked
 
 
-def _too_many_suppressed(linked: Linked, missing: int, spec: Spec) -> Iterator[Finding]:
-    """Find more rows suppressed than the specification allows: taken out, or kept with everything masked.
+def _certainly_masked(linked: Linked, spec: Spec) -> int:
+    """Return how many rows have certainly lost everything, by their labels alone.
 
     Rows that show `*` everywhere may also have been generalized: all of them, or within boundaries some. Without a
     boundary, a value is published as `*` only where all values of its attribute are.
     """
     hidden = _masked(linked.published)
     certain = spec.method.keep_suppressed and not hidden.all() and not has_boundaries(spec)
-    masked = int(linked.published.rows[hidden].sum()) if certain else 0
+    return int(linked.published.rows[hidden].sum()) if certain else 0
+
+
+def _masked_past_boundaries(linked: Linked, graph: Graph, spec: Spec) -> int:
+    """Return how many rows that show `*` everywhere have certainly lost it, since that is past their boundaries.
+
+    Only so many can have been generalized as there are rows of the original for whom `*` is within all boundaries.
+    """
+    if not spec.method.keep_suppressed:
+        return 0
+    published = linked.published
+    past = np.zeros(len(graph.left), bool)
+    for column, each in zip(published.quasi, linked.covers, strict=True):
+        if spec.attributes[column.name].boundary is not None:
+            past |= each.past[column.codes[graph.left], each.leaves[graph.right]]
+    within = total_by(graph.left[~past], graph.original[graph.right[~past]], len(published.rows))
+    return int(np.maximum(np.where(_masked(published), published.rows, 0) - within, 0).sum())
+
+
+def _too_many_suppressed(linked: Linked, missing: int, masked: int, spec: Spec) -> Iterator[Finding]:
+    """Find more rows suppressed than the specification allows: `missing`, or kept with everything `masked`."""
     allowed = math.floor(spec.method.suppression_limit * linked.original.total + 1e-9)
     if missing + masked > allowed:
         message = (

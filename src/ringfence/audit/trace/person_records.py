@@ -13,9 +13,11 @@ from itertools import pairwise
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ringfence.arrays import Longs
-from ringfence.audit.counts import Released, read_released, total_by
+from ringfence.arrays import Bools, Longs
+from ringfence.audit.counts import Released, gaps, read_released, total_by
+from ringfence.audit.labels.spelling import ROOT
 from ringfence.audit.trace.people import contents, numbered, summed
 from ringfence.audit.verdict import Finding, some
 from ringfence.rows.engine import Engine
@@ -57,7 +59,7 @@ def read_records(engine: Engine, rows: ibis.Table, spec: Spec) -> Records:
     quasi, entity = spec.of_role("quasi"), spec.entity
     counted = engine.count(rows, [*quasi, entity])
     released = read_released(counted, ROWS, quasi, [], spec)
-    known = np.asarray(counted[entity].is_valid().to_numpy(), bool)
+    known = ~_is_nobody(counted[entity], spec)
     numbers = numbered(counted.filter(pa.array(known)), entity)
     people, classes, amounts = summed(numbers, released.class_of[known], released.rows[known])
     count = int(people.max(initial=-1)) + 1
@@ -71,6 +73,13 @@ def read_records(engine: Engine, rows: ibis.Table, spec: Spec) -> Records:
         classes=classes[bounds[:-1]],
         nobodys=int(released.rows[~known].sum()),
     )
+
+
+def _is_nobody(pseudonyms: pa.ChunkedArray, spec: Spec) -> Bools:
+    """Return which pseudonyms are none: missing, or what stands for a missing value."""
+    none = pc.is_null(pseudonyms, nan_is_null=True).to_numpy()
+    words = pa.array(sorted({*gaps(spec), ROOT}))
+    return np.asarray(none | pc.is_in(pseudonyms.cast(pa.string()), words).to_numpy(), bool)
 
 
 def trace_findings(engine: Engine, traced: ibis.Table, rows: ibis.Table, spec: Spec) -> Iterator[Finding]:
