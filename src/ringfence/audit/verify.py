@@ -205,10 +205,9 @@ def _risk(
     """
     rows, people = released.sizes, None if fits is None else fits.people
     if isinstance(crowd, Records):
-        if not len(crowd.sharing):  # no row is known to be anybody's
-            return None
-        alone = np.arange(len(crowd.sharing))
-        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.k, members=(alone, alone))
+        alone = np.arange(len(crowd.sharing))  # nobody, where no row is known to be anybody's
+        known = len(alone) > 0
+        return measure_risk(np.ones_like(alone), crowd.sharing, [], spec.k, members=(alone, alone)) if known else None
     if spec.data.entity is not None:
         if crowd is None or crowd.pairs is None:
             return None

@@ -227,7 +227,7 @@ class GroupPlan(LabelledPlan):
             *words,
             LookUp(pa.table(numbered), {word.name: word.name for word in words}),
             Draw(KEY, self._shares(), secret.hex()),
-            LookUp(labels, {SHARE: GROUP}),
+            LookUp(labels, {SHARE: SHARE}),
         ]
         return CarryOut(steps, [*self.columns], texts=partial(self._texts, labels))
 
@@ -249,7 +249,7 @@ class GroupPlan(LabelledPlan):
 
     def _labels(self, census: Census) -> pa.Table:
         """Return what each group is published as: text, or values of the column's type where nothing is generalized."""
-        shown = {GROUP: pa.array(np.arange(self.groups))}
+        shown = {SHARE: pa.array(np.arange(self.groups))}
         for quasi in census.quasi:
             column = self.columns[quasi.name]
             values = pa.array(column.labels, pa.string())
