@@ -361,6 +361,28 @@ def test_an_interrupted_run_exits_130(desk: Desk, monkeypatch: pytest.MonkeyPatc
     assert outcome.err == "error: interrupted; no release was written\n"
 
 
+def test_an_interruption_after_a_release_took_its_place_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = api.run
+
+    def run_and_interrupt(*given: Any, **named: Any) -> None:
+        run(*given, **named)
+        raise KeyboardInterrupt
+
+    desk.put()
+    done(desk.run())
+    monkeypatch.setattr(api, "run", run_and_interrupt)
+    assert desk.run().err == f"error: interrupted; the new release is in {str(desk.out)!r}, whole\n"
+
+
+def test_a_file_that_may_not_be_read_is_no_mistake_of_ours(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "people.csv")
+
+    desk.put()
+    monkeypatch.setattr(api, "run", refuse)
+    refused(desk.run(), 2, "cannot read or write 'people.csv': Permission denied")
+
+
 def test_a_mistake_of_ours_says_so_and_has_an_exit_code_of_its_own(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumble(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")
@@ -1133,6 +1155,16 @@ def test_a_process_writes_results_to_stdout_and_nothing_to_stderr(desk: Desk) ->
     finished = process("run", desk.spec, "--no-report", "-o", desk.out, "--json")
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert json.loads(finished.stdout)["verdict"]["ok"] is True
+
+
+def test_who_does_not_read_what_is_printed_is_not_told_that_the_promise_is_broken(desk: Desk) -> None:
+    desk.put()
+    done(desk.run())
+    audit = [sys.executable, "-u", "-m", "ringfence", "audit", str(desk.release), str(desk.spec)]
+    with subprocess.Popen(audit, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as command:
+        assert command.stdout is not None
+        command.stdout.close()
+        assert command.wait() == 141
 
 
 def test_a_process_writes_errors_to_stderr_and_nothing_to_stdout(desk: Desk) -> None:

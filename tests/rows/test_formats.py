@@ -776,3 +776,12 @@ def test_a_name_may_begin_with_a_mark(tmp_path: Path) -> None:
 def test_a_table_of_one_column_may_have_any_name(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("#number\n1\n2\n")
     assert opened(tmp_path / "people.csv").column_names == ["#number"]
+
+
+def test_a_link_that_leads_to_no_file_is_told(tmp_path: Path) -> None:
+    people(tmp_path, "a.csv", pa.table({"age": [31]}))
+    (tmp_path / "b.csv").symlink_to("nowhere")
+    with pytest.raises(DataError, match=r"matches '.*b.csv', which leads to no file"):
+        opened(tmp_path / "*.csv")
+    with pytest.raises(DataError, match=r"b.csv' is a link to 'nowhere', where there is nothing"):
+        opened(tmp_path / "b.csv")

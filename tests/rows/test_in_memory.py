@@ -389,3 +389,18 @@ def test_a_small_job_asks_the_engine_for_nothing(monkeypatch: pytest.MonkeyPatch
     first = rf.anonymize(table, spec)
     monkeypatch.setattr(Backend, "reconnect", lambda _: pytest.fail("a connection was made"))
     assert rf.anonymize(table, spec).metrics == first.metrics
+
+
+@pytest.mark.parametrize(
+    ("told", "interrupted"),
+    [
+        (RuntimeError("Query interrupted"), True),
+        (DataError("... while executing the UDF: KeyboardInterrupt: <EMPTY MESSAGE>"), True),
+        (RuntimeError("anything else"), False),
+    ],
+    ids=str,
+)
+def test_an_interruption_of_the_engine_is_one(told: Exception, interrupted: bool) -> None:
+    """DuckDB tells it by errors of its own, which nobody would take for it."""
+    with pytest.raises(KeyboardInterrupt if interrupted else type(told)), DuckDB(Data()):
+        raise told

@@ -726,3 +726,22 @@ def test_paths_with_any_text_are_written_as_they_are() -> None:
     spec = rf.Spec(attributes={"a": {"role": "quasi", "hierarchy": {"paths": paths}}}, privacy={"k": 2})
     assert rf.Spec.loads(spec.dumps()) == spec
     assert all(f"    {part}" in spec.dumps() for part in ('["[x]", "above [x]", "*"],', '["#", "above #", "*"],'))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("alpha", 0, "a number above 0, up to 1"),
+        ("alpha", 1.5, "a number above 0, up to 1"),
+        ("alpha", {"value": 1.5}, "less than or equal to 1"),
+        ("beta", -1, "a number above 0"),
+        ("delta", 0, "a number above 0"),
+        ("delta", {"value": 0}, "greater than 0"),
+    ],
+)
+def test_limits_of_classes_are_above_0_and_shares_of_them_up_to_1(key: str, value: Any, allowed: str) -> None:
+    place = rf"privacy\.{key}(\.value)? = "
+    with pytest.raises(SpecError, match=place) as error:
+        Spec(attributes={"a": {"role": "quasi"}, "b": {"role": "sensitive"}}, privacy={"k": 2, key: value})
+    assert allowed in str(error.value)
+    assert "function" not in str(error.value)

@@ -53,7 +53,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(app(standalone_mode=False))
+        code = app(standalone_mode=False)
+    except SystemExit:  # who reads what is printed has gone; 1 would say that a promise does not hold
+        sys.exit(141)
     except UsageError as error:
         if as_json:
             print_error("Usage", error.format_message(), as_json)
@@ -72,6 +74,10 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            print_error("OSError", f"cannot read or write {str(error.filename)!r}: {error.strerror}", as_json)
+            sys.exit(2)
         message = f"a mistake in Ringfence, not in your input ({type(error).__name__}: {error}); --debug shows where"
         print_error("Bug", message, as_json)
         sys.exit(4)
+    sys.exit(code)

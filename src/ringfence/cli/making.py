@@ -10,7 +10,7 @@ from ringfence import api
 from ringfence.cli.options import Debug, Json, Out
 from ringfence.cli.shown import release_json, show_release
 from ringfence.cli.told import print_error, print_json, progress
-from ringfence.errors import EngineError, SpecError, Unsatisfiable
+from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.report.artist import artist
 from ringfence.spec import Spec
 
@@ -81,10 +81,9 @@ def init(
         raise SpecError(f"{str(output)!r} is there already; --force writes over it")
     with progress(json_):
         draft = api.draft(data, output.parent)
-    try:
-        output.write_text(draft.toml, encoding="utf-8")
-    except OSError as error:
-        raise EngineError(f"cannot write {str(output)!r}: {error.strerror or error}") from error
+    from ringfence.rows.staging import write_files
+
+    write_files(output.parent, {output.name: draft.toml.encode()})
     if json_:
         print_json({"spec": str(output), "columns": [asdict(column) for column in draft.columns]})
         return

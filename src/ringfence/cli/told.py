@@ -54,5 +54,7 @@ def progress(quiet: bool, folder: Path | None = None) -> Iterator[Listener | Non
 
 def _version_in(folder: Path | None) -> str | None:
     """Return which version of a release a folder shows; None where it has none."""
-    public = None if folder is None else folder / "public"
-    return str(public.readlink()) if public is not None and public.is_symlink() else None
+    from ringfence.release.folder import CURRENT, HOUSE
+
+    current = None if folder is None else folder / HOUSE / CURRENT
+    return str(current.readlink()) if current is not None and current.is_symlink() else None

@@ -137,6 +137,8 @@ class DuckDB(InMemory):
             else:
                 given_back(self._database)
         self._cleanup.close()
+        if len(error) > 1 and _is_interruption(error[1]):
+            raise KeyboardInterrupt from None
 
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
         """Return the rows of a source, with canonical cells unless `as_it_stands`."""
@@ -473,6 +475,13 @@ class DuckDB(InMemory):
 def _called(name: str, schema: ibis.Schema) -> ibis.Table:
     """Return a table by its name alone: names come again in the next job, mostly with the same columns."""
     return ops.DatabaseTable(name, schema=schema, source="DuckDB", namespace=ops.Namespace()).to_expr()
+
+
+def _is_interruption(error: object) -> bool:
+    """Whether DuckDB was interrupted by the user, which it tells by errors of its own."""
+    return isinstance(error, Exception) and any(
+        word in str(error) for word in ("Query interrupted", "KeyboardInterrupt")
+    )
 
 
 def _number(name: str) -> int:

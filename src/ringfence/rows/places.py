@@ -72,9 +72,14 @@ def find(source: str | Path) -> Place:
         files = [file for each in found for file in (_inside(each) if each.is_dir() else [each])]
         if not files:
             raise DataError(f"no file matches {shown}")
+        gone = [repr(str(file)) for file in files if not file.is_file()]
+        if gone:
+            raise DataError(f"{shown} matches {listed(gone)}, which leads to no file")
         return _together(shown, _above(path), files)
     if path.exists():
         raise DataError(f"{shown} is neither a file nor a folder")
+    if path.is_symlink():
+        raise DataError(f"{shown} is a link to {str(path.readlink())!r}, where there is nothing")
     raise DataError(f"there is no file {shown}{_instead(path)}")
 
 

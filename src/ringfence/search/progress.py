@@ -157,6 +157,10 @@ class Watch:
         if self.listener(event) is True and best is not None:
             self.stopped = True
 
+    def begun(self) -> None:
+        """Have it stop when its time is up, also before a node was counted."""
+        self.nodes = max(self.nodes, 1)
+
     def spent(self, share: float) -> bool:
         """Whether such a share of the time is gone, where there is a limit."""
         return self.time_limit is not None and self.seconds > share * self.time_limit

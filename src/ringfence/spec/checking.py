@@ -84,6 +84,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
+def is_positive(value: Any) -> bool:
+    return is_number(value) and value > 0
+
+
 def is_share(value: Any) -> bool:
     return is_number(value) and 0 <= value <= 1
 

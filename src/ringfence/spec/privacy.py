@@ -15,7 +15,7 @@ from ringfence.spec.checking import (
     are_tables,
     either,
     is_count,
-    is_number,
+    is_positive,
     is_share,
 )
 
@@ -61,6 +61,12 @@ class Bound(AboutAttribute):
 
     value: Positive
     of: str | None = None
+
+
+class ShareBound(Bound):
+    """A limit that is a share of a class."""
+
+    value: Annotated[Number, Field(gt=0, le=1)]
 
 
 class Likeness(Bound):
@@ -137,13 +143,17 @@ class Privacy(SpecTable):
         ),
     ] = None
     alpha: Annotated[
-        Positive | Bound | None,
-        either("a number from 0 to 1, or a table with value and of", is_number, Bound),
+        Positive | ShareBound | None,
+        either(
+            "a number above 0, up to 1, or a table with value and of",
+            lambda value: is_positive(value) and value <= 1,
+            ShareBound,
+        ),
         ModelTraits("(alpha, k)-anonymity: no sensitive value has more than this share of a class", promised=False),
     ] = None
     beta: Annotated[
         Positive | Likeness | None,
-        either("a number, or a table with value, of and kind", is_number, Likeness),
+        either("a number above 0, or a table with value, of and kind", is_positive, Likeness),
         ModelTraits(
             "beta-likeness: no value is much more frequent in a class than in the release (basic, enhanced)",
             promised=False,
@@ -151,7 +161,7 @@ class Privacy(SpecTable):
     ] = None
     delta: Annotated[
         Positive | Bound | None,
-        either("a number, or a table with value and of", is_number, Bound),
+        either("a number above 0, or a table with value and of", is_positive, Bound),
         ModelTraits(
             "delta-disclosure privacy: the logarithm of that ratio stays below delta, both ways", promised=False
         ),

@@ -331,3 +331,22 @@ def test_other_methods_refuse_the_dual_bound(name: str) -> None:
     takers = "ring, local, hilbert, mondrian"
     with pytest.raises(rf.errors.SpecError, match=f"'dual' is for the methods {takers}, not '{name}'"):
         rf.anonymize(case.table, with_parts(case.spec, privacy={"k": 4}, method={"name": name, "bound": "dual"}))
+
+
+@pytest.mark.parametrize("name", ["local", "hilbert", "mondrian", "ring"])
+def test_the_search_for_a_proof_keeps_its_time(name: str) -> None:
+    """Also of methods that count no recodings. It ends before where nothing is left to prove."""
+    towns = ["Oslo", "Bergen", "Voss"]
+    table = pa.table({"age": [20 + 7 * i % 37 for i in range(20)], "city": [towns[i % 3] for i in range(20)]})
+    spec = rf.Spec(
+        attributes={"age": {"role": "quasi"}, "city": {"role": "quasi"}},
+        privacy={"k": 2},
+        method={"name": name, "bound": "dual", "time_limit": 0.5},
+    )
+
+    def late(event: rf.Event) -> None:
+        assert event.seconds < 20, "it goes on and on"
+
+    release = rf.anonymize(table, spec, listener=late)
+    assert release.search is not None
+    assert release.search.seconds < 10

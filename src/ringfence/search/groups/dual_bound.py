@@ -55,6 +55,8 @@ KEPT = 12_000_000
 """Near tuples that are kept, of all tuples together."""
 ROUNDS, IDLE, WORTH = 60, 5, 1e-3
 """Without a limit of time, so many rounds at most, and no more once so many have gained less than this share."""
+SAME = 1e-9
+"""What is nearer to a cost than this, relatively, has reached it."""
 MOST_GROUPS, SLACKEST = 300_000, 1.0
 """With more groups in the program, those are dropped that cost less than they may, by so many mean prices."""
 AT_ONCE, PARTS, LEAST_TUPLES = 100, 2, 2_000
@@ -244,7 +246,7 @@ def dual_bound(
             pricer.tried = min(MORE * pricer.tried, most_tried)
         if best is None or bound > before:
             best = pricer.certificate(held)
-        if best.bound >= cost or (watch.time_limit is None and idle > IDLE):
+        if best.bound >= cost * (1 - SAME) or (watch.time_limit is None and idle > IDLE):
             break
         program.add(exceeded, pricer.limits(exceeded))
         mean = max(1.0, float(np.abs(best.prices) @ census.weights) / census.rows)

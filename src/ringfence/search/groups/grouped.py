@@ -78,6 +78,7 @@ def proven(census: Census, spec: Spec, decision: Decision, groups: Groups, watch
     if spec.method.bound != "dual" or search is None:
         return decision
     k, kept = least_rows(census, spec), _kept(spec.method.minimized)
+    watch.begun()  # there are groups: whatever is proven of them, there is something to say
     found = dual_bound(census, k, shown_as(census, spec), kept, groups, watch, search.cost)
     if found is not None and search.optimal:
         return replace(decision, certificate=found)
