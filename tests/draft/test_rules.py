@@ -14,10 +14,12 @@ import pytest
 
 import ringfence as rf
 from benchmarks.data import data_folder
-from ringfence.draft.draft import Draft
+from ringfence.draft.draft import Draft, draft_spec
 from ringfence.draft.spellings import Marks, missing_words, number_marks, read_days, recognize
 from ringfence.errors import DataError
+from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import visits, write_visits
+from ringfence.spec.data import Data
 
 
 def role_of(name: str, values: list[Any], **others: list[Any]) -> str:
@@ -102,6 +104,52 @@ def test_rows_of_different_people_have_no_owner() -> None:
     columns = stays()
     columns["patient"][5] = None
     assert rf.draft(pa.table(columns)).data.entity is None
+
+
+# Amounts with a unit or marks
+
+
+AMOUNTS = (
+    "3{:03},12 €", "1{:03} kr", "{}.3%", "{}.3 kg", "{}kg", "$57,{:03}", "CHF 1'{:03}.50", "£{}.30", "({:03},234.00)",
+    "{}.3 USD", "{}.2e+00", "12.{:03},00", "kr {}", "EUR{}", "{} mg/dl", "{}.3 mmol/L", "<{}.5", "-$ {},50", "{}.-",
+    "1 {:03},50\u00a0€", "Rs. {}", "{} Mio. €", "{}.4 °C", "€ {} ", "{}\u202f‰", "{} Tsd. EUR", "R$ {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["gehalt", "blood pressure", "height", "x"])
+def test_exact_amounts_with_a_unit_are_left_out(name: str) -> None:
+    columns = {f"{name} {at}": [form.format(n) for n in range(100, 400)] for at, form in enumerate(AMOUNTS)}
+    table = pa.table({**columns, "sex": ["f", "m"] * 150})
+    with DuckDB(Data()) as engine:  # as it is where nothing tells how numbers are written
+        draft = draft_spec(engine, engine.open(table, Data()), Data(), None)
+    told = "numbers with a unit or marks that are not read as numbers"
+    others = [form for each, form in zip(columns, AMOUNTS, strict=True) if told not in draft.reasons[each]]
+    assert others == []
+    assert {draft.attributes[each].role for each in columns} == {"identifier"}
+
+
+def test_amounts_are_left_out_beside_words_and_plain_numbers() -> None:
+    beside = ["-"] * 20 + ["17"] * 20 + [f"$13,{at:03}" for at in range(160)]
+    table = pa.table({"pay": beside, "sex": ["f", "m"] * 100})
+    assert "take the marks out" in rf.draft(table).reasons["pay"]
+    both = {"pay": [f"12.{at:03},00" for at in range(200)], "height": [f"1.{at % 9}" for at in range(200)]}
+    assert role_of("pay", both["pay"], height=both["height"]) == "identifier"
+    few = [f"{at % 8}.000 kr" for at in range(200)]
+    assert role_of("pay", few) == "sensitive", "many rows share each"
+
+
+@pytest.mark.parametrize("word", ["keine", "n.b.", "unter der Grenze"])
+def test_exact_numbers_among_words_are_not_published_as_they_are(word: str) -> None:
+    assert role_of("gehalt", [f"{at}.5" for at in range(150)] + [word] * 50) == "quasi"
+    assert role_of("gehalt", [f"00{at}.5" for at in range(200)]) == "quasi", "a zero in front makes no code of money"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("postcode", "1{} AB"), ("postcode", "{} 45"), ("class", "{}a"), ("diagnosis", "E{}.1")]
+)
+def test_codes_are_no_amounts(name: str, form: str) -> None:
+    values = [form.format(100 + at // 2 if at < 180 else 200 + at) for at in range(200)]
+    assert role_of(name, values) in ("quasi", "sensitive")
 
 
 # Notes

@@ -24,7 +24,7 @@ from ringfence.rows.engine import Engine
 from ringfence.rows.in_python import in_python
 from ringfence.rows.sources import ROWS
 from ringfence.spec.hierarchies import CodeSystem
-from ringfence.spec.written import CLOCK
+from ringfence.spec.written import BETWEEN_THOUSANDS, CLOCK
 from ringfence.values.keys import text
 
 Kind: TypeAlias = Literal["text", "number", "day", "clock", "truth", "other"]
@@ -40,6 +40,26 @@ TAIL = 0.01
 
 NUMBER = r"^ *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9])? *$"
 LONGEST_NUMBER = 50
+SPACE, SIGN = "[ \u00a0\u202f]", "[-+−–±~≈<>≤≥=]"
+CURRENCY = (
+    r"(\p{Sc}|(US|A|C|NZ|HK|S|R)\$|(?i:kr|rs|fr|sfr|zł|kč|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN"
+    r"|TRY|RUB|UAH|INR|PKR|BRL|MXN|ARS|CLP|COP|ZAR|NGN|KES|EGP|AUD|CAD|NZD|SGD|HKD|KRW|TWD|THB|IDR|MYR|PHP|VND|ILS|AED"
+    r"|SAR)\.?)"
+)
+UNIT = (
+    rf"({CURRENCY}|[%‰]|[°º][CFK]?|[gkmlhstKM]|(?i:[kcdm]?[gml]|[mkg]?w|kwh|hz|bpm|mio|tsd)\.?"
+    r"|[a-zµμ][a-zA-Z0-9µμ°²³/%.^·*-]{1,11}|[A-Z]{1,3}/[a-zA-Z]{1,4}|mmHg|Euros?|Dollars?|Mio\.?|Mrd\.?|Tsd\.?)"
+)
+BETWEEN = f"[{''.join(BETWEEN_THOUSANDS)}]"
+DIGITS = (
+    rf"([0-9]+(({BETWEEN}[0-9]{{2,3}})*{BETWEEN}[0-9]{{3}})?([.,]([0-9]+|[-–—]{{1,2}})?)?|[.,][0-9]+)"
+    r"([eE][+-]?[0-9]{1,3})?"
+)
+AMOUNT = (
+    rf"^{SPACE}*{SIGN}?\(?{SIGN}?{SPACE}*({CURRENCY}{SPACE}?)?{SIGN}?{SPACE}*{DIGITS}"
+    rf"({SPACE}?{UNIT}){{0,2}}\)?-?{SPACE}*$"
+)
+"""A number with what people write around it: its thousands and decimals marked in any way, a currency or a unit."""
 DAY = (
     r"^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-1][0-9]-[0-3][0-9]"
     r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?$"
@@ -58,7 +78,7 @@ LOOKS = {
     "dates": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})$",
     "phone numbers": r"^\+[0-9][0-9 ()/.-]{6,}$|^\(?0[0-9]{1,5}[ )/-]+[0-9][0-9 /-]{3,}$"
     r"|^\(?[0-9]{3}[ )/.-]+[0-9]{3}[ /.-][0-9]{3,}$",
-    "amounts": r"^[+-]?[0-9]+([., '][0-9]{3})*([.,][0-9]+)?( ?[€$£%])?$",
+    "amounts": rf"{AMOUNT}|{NUMBER}",
     "free text": r"[^ ]+ [^ ]+ [^ ]+ [^ ]+ [^ ]+",
 }
 """What texts look like, the surest first; `dates` and `amounts` may be such that a specification cannot read."""
@@ -91,7 +111,8 @@ class Profile:
     rows, the commonest first, where they are at most `LISTED`. `look` is what at least nine tenths of the texts look
     like. `codes` is the system that most values are codes of, and how many rows have one; `formats` are those that
     dates are written in, if not as 2024-03-31. The shares are of rows with a value: `contacts` of those in which a
-    telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers.
+    telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers,
+    `amounts` of these and of numbers with a unit or marks. `exact` counts rows that are alone with an amount.
     """
 
     name: str
@@ -111,6 +132,8 @@ class Profile:
     contacts: float = 0.0
     sentences: float = 0.0
     numbers: float = 0.0
+    amounts: float = 0.0
+    exact: int = 0
     shortest: int = 0
     longest: int = 0
     is_code: bool = False
@@ -240,6 +263,7 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
             **{f"look {look}": n.sum(where=value.re_search(form)) for look, form in LOOKS.items()},
             **_number_figures(as_number),
             "numbers": n.sum(where=is_number),
+            "exact": n.sum(where=(n == 1) & value.re_search(LOOKS["amounts"])),
             "days": n.sum(where=as_day.notnull()),
             "clocks": n.sum(where=value.re_search(TIME_OF_DAY)),
             "padded": n.sum(where=value.re_search("^[0-9]{2}:")),
@@ -356,6 +380,8 @@ def _profile(
         contacts=int(found.get("contacts") or 0) / max(1, present),
         sentences=int(found.get("look free text") or 0) / max(1, present),
         numbers=numbers,
+        amounts=max(numbers, int(found.get("look amounts") or 0) / max(1, present)),
+        exact=int((found["alone"] if kind == "number" else found.get("exact")) or 0),
         shortest=int(found.get("shortest") or 0),
         longest=int(found.get("longest") or 0),
         is_code=present > 0 and found.get("codes") == found.get("digits") == present,

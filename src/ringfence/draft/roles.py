@@ -34,6 +34,11 @@ LEAST_KILOGRAMS = 15
 
 IN_RANGES = "published in ranges"
 
+MARKED = (
+    "numbers with a unit or marks that are not read as numbers, so exact that whoever knows one finds the person: left"
+    " out; take the marks out to publish them, in intervals"
+)
+
 
 @dataclass(frozen=True)
 class Guess:
@@ -85,6 +90,8 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
         return Guess("quasi", "a time of day, which others may remember", "day", topic="day", rank=1)
     if column.contacts >= SOME_CONTACTS:
         return _identifier(f"telephone numbers or e-mail addresses stand in {share(column.contacts)} of the values")
+    if _is_marked(column):
+        return Guess("identifier", MARKED, fallback=4)
     if _is_free_text(column):
         return Guess("identifier", "free text, which may hold names or anything else", fallback=1)
     if meaning is not None and meaning.role == "sensitive" and not singles_out(column):
@@ -92,7 +99,8 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if column.distinct == 1 and column.missing == 0:
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
     if meaning is not None and meaning.role == "sensitive":
-        reason = f"{meaning.reason}, but so exact that whoever knows it finds the person: {IN_RANGES}"
+        reason = f"{meaning.reason}, but so exact that whoever knows it finds the person"
+        reason += f": {IN_RANGES}" if column.is_number else ""
         return Guess("quasi", reason, "amount", meaning.key, meaning.rank)
     if meaning is not None:
         return Guess("quasi", meaning.reason, meaning.nature, meaning.key, meaning.rank)
@@ -101,7 +109,14 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
 
 def singles_out(column: Profile) -> bool:
     """Whether numbers are so exact that, published as they are, they would tell people apart."""
-    return column.is_number and column.distinct > FEW_VALUES and column.alone > TELLING * column.present
+    return column.distinct > FEW_VALUES and column.exact > TELLING * column.present
+
+
+def _is_marked(column: Profile) -> bool:
+    """Whether most texts are numbers, some of which have marks that are not read, and they would tell people apart."""
+    marked = column.amounts - column.numbers
+    texts = column.kind == "text" and column.codes is None
+    return texts and column.amounts > 0.5 and marked > TELLING and singles_out(column)
 
 
 def _weights(column: Profile, meaning: ColumnMeaning) -> Guess:
