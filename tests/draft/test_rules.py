@@ -243,6 +243,8 @@ def test_times_of_day_and_codes_of_numbers() -> None:
 
 
 AGES = {str(age): 10 for age in range(18, 90)}
+ANSWERS = {"1": 90, "2": 80, "3": 70, "4": 60, "5": 50, "99": 9}
+ROWS_NUMBERED = {str(row): 1 for row in range(1, 501)}
 
 
 @pytest.mark.parametrize(
@@ -264,10 +266,23 @@ AGES = {str(age): 10 for age in range(18, 90)}
         ({"code": {"10": 50, "20": 40, "30": 9, "99": 9}}, []),
         ({"country": {"DE": 9, "FR": 9, "NA": 3}}, []),
         ({"icd": {"E11.9": 9, "I10": 9, "NA": 3}}, ["NA"]),
+        ({"id": ROWS_NUMBERED, "q1": ANSWERS}, ["99"]),
+        ({"": ROWS_NUMBERED, "q1": ANSWERS}, ["99"]),  # as pandas writes its index
+        ({"patient": dict.fromkeys(ROWS_NUMBERED, 3), "q1": ANSWERS}, []),  # one of them is patient 99
+        ({"age": {str(age): 1 for age in range(30, 100)}, "q1": ANSWERS}, []),
+        ({"x": {str(n): 1 for n in range(0, 3000, 11)}, "q1": ANSWERS}, []),
     ],
 )
 def test_what_stands_for_missing_values(columns: dict[str, dict[str, int]], words: list[str]) -> None:
     assert missing_words(columns)[0] == words
+
+
+def test_a_code_of_a_questionnaire_beside_numbered_rows() -> None:
+    draw = random.Random(4)
+    answers = [[draw.choice([1, 2, 3, 4, 5, 5, 99]) for _ in range(500)] for _ in "ab"]
+    draft = rf.draft(pa.table({"id": [*range(1, 501)], "q1": answers[0], "q2": answers[1]}))
+    assert draft.data.missing_values == ["", "99"]
+    assert draft.attributes["id"].role == "identifier"
 
 
 # Numbers and dates

@@ -49,7 +49,7 @@ def missing_words(columns: Mapping[str, Counts]) -> tuple[list[str], list[str]]:
     A word is one where it is rare among other values; some only where these are numbers, dates or codes. A number is
     one where it stands apart: it is beyond all others by more than these spread, or the only one below zero. A dash is
     one among words, too. A text that is a value in some other column is none, since what is missing is so in every
-    column.
+    column; unless that one numbers the rows, and is left out.
     """
     found: dict[str, str] = {}
     refused: set[str] = set()
@@ -69,7 +69,7 @@ def missing_words(columns: Mapping[str, Counts]) -> tuple[list[str], list[str]]:
                 refused.add(word)
         apart = _apart(name, {value: counts[value] for value in clean})
         found |= {value: f"{value!r} stands apart from all other values of {name!r}" for value in apart}
-        refused |= {value for value in clean if value in SENTINELS} - apart
+        refused |= set() if _numbers_rows(name, counts) else {value for value in clean if value in SENTINELS} - apart
     kept = {word: reason for word, reason in found.items() if word not in refused}
     return sorted(kept), [reason for reason in kept.values() if reason]
 
@@ -96,6 +96,19 @@ def _apart(name: str, counts: Counts) -> set[str]:
         if counts[value] >= 2 and (above or below):
             apart.add(value)
     return apart
+
+
+def _numbers_rows(name: str, counts: Counts) -> bool:
+    """Whether a column numbers the rows: whole numbers, all different and with few gaps, not called anything else.
+
+    >>> _numbers_rows("id", dict.fromkeys("123", 1)), _numbers_rows("age", dict.fromkeys("123", 1))
+    (True, False)
+    """
+    once = all(count == 1 for count in counts.values()) and all(map(re.compile(r"\d{1,18}").fullmatch, counts))
+    if not once or not counts or any(meaning.role != "identifier" for meaning in meanings_of(name)):
+        return False
+    numbers = [*map(int, counts)]
+    return max(numbers) - min(numbers) < 1.5 * len(numbers)
 
 
 def _is_number_or_day(cell: str) -> bool:
