@@ -559,6 +559,27 @@ def test_bands_are_put_together_in_their_order() -> None:
     run(draft, table)
 
 
+@pytest.mark.parametrize("gaps", [[None], []])
+def test_cells_are_no_lists_but_where_the_draft_says_so(gaps: list[None]) -> None:
+    draw = random.Random(9)
+    columns: dict[str, list[Any]] = {
+        "age_group": ["18-24", "25-34", "35-44", "45-54", "55-64", "65+", *gaps],
+        "year": [*range(1928, 1999), *gaps],
+        "seen": [dt.date(2020, 1, 1) + dt.timedelta(day) for day in range(300)],
+        "arrival": [*(f"{hour:02}:30" for hour in range(24)), *gaps],
+        "children": [0, 1, 2, 3, *gaps],
+        "zip": [*(f"0{digits}" for digits in range(1067, 1099)), *gaps],
+    }
+    table = pa.table({name: draw.choices(cells, k=300) for name, cells in columns.items()})
+    draft = draft_of(table)
+    assert set(roles(draft).values()) == {"quasi"}
+    released = run(draft, table).table
+    lists = {name for name in columns if any(str(cell)[:1] == "{" for cell in released[name].to_pylist())}
+    assert lists == ({"year", "arrival", "children"} if gaps else set())
+    told = "where values of year, arrival, children are missing beside others, cells are lists"
+    assert (told in prose(draft)) == bool(gaps)
+
+
 def test_many_texts_are_grouped_by_the_alphabet() -> None:
     towns = [f"{a}{b}{c} town" for a in "abcdef" for b in "aeiou" for c in "lmnr"]
     table = pa.table({"city": towns * 4})

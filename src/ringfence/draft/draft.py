@@ -235,7 +235,9 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
             f"{share(profile.numbers)} of the values are numbers: put the others into data.missing_values, or mend"
             " them, and it could have intervals"
         )
-    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice), found.listed)
+    on_line = profile.kind in ("day", "clock") or "intervals" in found.hierarchy or found.order == "numeric"
+    ranged = guess.role == "quasi" and on_line
+    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice), found.listed, ranged)
 
 
 def _kind(profile: Profile) -> str:

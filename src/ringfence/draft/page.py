@@ -13,6 +13,7 @@ from ringfence.spec.data import Data
 
 WIDTH = 110
 SHOWN_PAIRS = 10
+SHOWN_GAPS = 5
 MANY_COMBINATIONS = 300_000
 
 SECTIONS: dict[Role, str] = {
@@ -47,7 +48,7 @@ class ColumnDraft:
 
 @dataclass(frozen=True)
 class Stated:
-    """What the TOML says of one column besides the draft's figures."""
+    """What the TOML says of one column besides the draft's figures. Groups show what is `ranged` as a range."""
 
     column: ColumnDraft
     hierarchy: Mapping[str, Any] | None = None
@@ -55,6 +56,7 @@ class Stated:
     formats: Sequence[str] = ()
     advice: tuple[str, ...] = ()
     listed: bool = False
+    ranged: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,12 @@ def _method(content: Content) -> Iterator[str]:
         " their tree that holds them, or as '*'. Left out, they are listed, {a, b}, which tells far more to whoever can"
         " read it: ringfence compare shows both, and all other methods, side by side."
     )
+    gaps = [each.column.name for each in content.attributes if each.ranged and each.column.missing]
+    if gaps:
+        names = ", ".join(map(shown, gaps[:SHOWN_GAPS])) + (" and others" if len(gaps) > SHOWN_GAPS else "")
+        yield from _comment(
+            f"But where values of {names} are missing beside others, cells are lists: {{[1, 5], null}}."
+        )
     yield 'representation = "plain"'
     if content.together.distinct > MANY_COMBINATIONS:
         yield "# So many rows are grouped in one pass. Left out, they are grouped with more care, which takes longer."
@@ -191,8 +199,6 @@ def _representation(stated: Stated) -> Iterator[str]:
     given = stated.hierarchy or {}
     if "mask" in given or given.get("codes", "countries") != "countries":
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
-    elif stated.order is not None and not isinstance(stated.order, str):
-        yield 'representation = "range"  # from one value to another in their order'
     elif stated.listed:
         yield 'representation = "hierarchy"  # numbers that stand for something: a range of them would say nothing'
 
