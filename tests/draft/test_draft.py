@@ -23,7 +23,7 @@ from ringfence.draft.hierarchies import fit, nice_widths
 from ringfence.draft.page import key, shown, value
 from ringfence.draft.profile import held, look_at
 from ringfence.draft.words import is_bare_key, meanings_of, words_of
-from ringfence.errors import DataError, RingfenceError, Unsatisfiable
+from ringfence.errors import DataError, RingfenceError, SpecError, Unsatisfiable
 from ringfence.methods.candidates import candidates
 from ringfence.rows.duckdb import DuckDB
 from ringfence.samples import people, visits, write_people
@@ -235,6 +235,23 @@ def test_the_toml_explains_itself() -> None:
     table = str(draft)
     assert all(column.name in table and column.reason in table for column in draft.columns)
     assert "age x postcode" in table
+
+
+def test_a_column_that_is_given_another_role_says_what_goes_as_well() -> None:
+    draft = draft_of(people(300))
+    assert "take out the lines below its role" in prose(draft)
+    with pytest.raises(SpecError) as found:
+        rf.Spec.loads(draft.toml.replace('role = "quasi"', 'role = "insensitive"'))
+    below = "the key 'hierarchy' is for the role quasi, sensitive, items"
+    alone = f"attributes.sex: {below}, but the role here is 'insensitive': take it out"
+    both = f"attributes.postcode: {below}, the key 'representation' is for the role quasi, but the role here is"
+    assert alone in str(found.value)
+    assert f"{both} 'insensitive': take them out" in str(found.value)
+    assert str(found.value).count("attributes.") == len(draft.of_role("quasi"))
+    assert "more)" not in str(found.value)
+    kept = [line for line in draft.toml.splitlines() if not line.startswith(("hierarchy", "order", "format", "repres"))]
+    whole = "\n".join([*kept, ""]).replace('role = "quasi"', 'role = "insensitive"', 5)
+    assert len(rf.Spec.loads(whole).of_role("insensitive")) == 5
 
 
 # Odd tables

@@ -94,7 +94,8 @@ def _head(content: Content) -> Iterator[str]:
     yield from _comment(
         f"A draft {what}: {_some(content.rows, 'row')}, {_some(len(content.attributes), 'column')}. It runs as it is,"
         " but it is a guess from the names and values of the columns. Only you know what others know about these"
-        " people: check every role, and every hierarchy, before you publish anything."
+        " people: check every role, and every hierarchy, before you publish anything. Where a column becomes"
+        " insensitive or an identifier, take out the lines below its role: they are for the role that it had."
     )
 
 

@@ -135,13 +135,20 @@ class Attribute(SpecTable):
             "diversity_weight": ("sensitive",),
             "separator": ("items",),
         }
-        for key, roles in fits.items():
-            if key in self.model_fields_set and self.role not in roles:
-                raise PydanticCustomError(
-                    "role",
-                    "the key {key} is for the role {roles}, but the role here is {role}",
-                    {"key": repr(key), "roles": listed(roles), "role": repr(self.role)},
-                )
+        strange = {key: fits[key] for key in fits if key in self.model_fields_set and self.role not in fits[key]}
+        if strange:
+            several = len(strange) > 1
+            raise PydanticCustomError(
+                "role",
+                "{keys}, but the role here is {role}: take {them} out",
+                {
+                    "keys": ", ".join(
+                        f"the key {key!r} is for the role {listed(for_)}" for key, for_ in strange.items()
+                    ),
+                    "role": repr(self.role),
+                    "them": "them" if several else "it",
+                },
+            )
         if self.format is not None and isinstance(self.hierarchy, IntervalHierarchy):
             raise PydanticCustomError(
                 "format", "intervals are of numbers; for dates, write hierarchy = { dates = ['month', 'year'] }"

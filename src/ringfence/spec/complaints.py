@@ -23,10 +23,15 @@ KINDS = {
 
 
 def sentence(error: ValidationError) -> str:
-    """Say in a sentence what is wrong with a specification: key, value, what is allowed."""
+    """Say in a sentence what is wrong with a specification: key, value, what is allowed.
+
+    The first thing, and how many more there are; but all keys that do not go with the roles of their attributes, since
+    who gives many columns another role takes them all out at once.
+    """
     details = error.errors(include_url=False)
-    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
-    return _clause(details[0]) + more
+    told = [detail for detail in details if detail["type"] == details[0]["type"] == "role"] or details[:1]
+    more = f" (and {len(details) - len(told)} more)" if len(details) > len(told) else ""
+    return "; ".join(map(_clause, told)) + more
 
 
 def _clause(detail: ErrorDetails) -> str:
