@@ -329,11 +329,49 @@ def test_columns_that_disagree_about_marks() -> None:
         (["31.02.2024"], None),
         (["2024-01-31"], None),  # as it should be
         (["12345678", "99999999"], None),
+        (["05/03/2020 05:04 PM", "12/31/2020 11:15 am"], ("%m/%d/%Y %I:%M %p",)),
+        (["5/3/2020, 5:04:07 PM", "12/31/2020, 11:15:00 AM"], ("%m/%d/%Y, %I:%M:%S %p",)),
+        (["03-May-20", "14-dec-99"], ("%d-%b-%y",)),
+        (["03-May-45", "14-Dec-99"], None),  # 1945, surely
+        (["03 May 2020", "14 Dec 1945"], ("%d %b %Y",)),
+        (["3 May 2020", "14 December 1945"], ("%d %B %Y",)),
+        (["March 3, 2020", "December 14, 1945"], ("%B %d, %Y",)),
+        (["14DEC2020:12:30:00", "03MAY2020:01:00:00"], ("%d%b%Y:%H:%M:%S",)),
+        (["31.12.2024 10:15:00 +0100", "01.02.1999 00:00:00 Z"], ("%d.%m.%Y %H:%M:%S %z",)),
+        (["31/12/2024", "01/02/2024", "03 May 2020"], ("%d/%m/%Y", "%d %b %Y")),
+        (["Mayer", "Juniper 2020"], None),
     ],
 )
 def test_formats_of_dates(cells: list[str], formats: tuple[str, ...] | None) -> None:
     found = read_days(dict.fromkeys(cells, 1))
     assert (None if found is None else found[0]) == formats
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        *("%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S+01:00", "%Y-%m-%d %H:%M:%S.25-0930", "%Y-%m-%d %H:%M+00"),
+        *("%m/%d/%Y %I:%M %p", "%d-%b-%y", "%d %b %Y", "%d/%b/%Y:%H:%M:%S +0000"),
+    ],
+)
+@pytest.mark.parametrize("name", ["seen", "x"])
+def test_dates_as_others_write_them_are_read(name: str, form: str) -> None:
+    draw = random.Random(6)
+    days = [dt.datetime(2015, 1, 1) + dt.timedelta(minutes=draw.randrange(2_000_000)) for _ in range(200)]
+    table = pa.table({name: [f"{day:{form}}" for day in days], "sex": ["f", "m"] * 100})
+    draft = rf.draft(table)
+    assert draft.reasons[name] == "a date, which others may remember"
+    assert ("read as 1969 to 2068" in draft.toml) == (form == "%d-%b-%y")
+    shown = [cell for cell in rf.anonymize(table, draft).table[name].to_pylist() if cell.startswith("[")]
+    assert shown
+    assert all("2015-01-01" <= cell[1:11] <= "2018-12-31" for cell in shown)
+
+
+def test_short_years_of_the_century_before_are_no_dates_of_the_next() -> None:
+    born = [f"{at % 28 + 1:02}-May-{at % 60 + 30}" for at in range(200)]
+    draft = rf.draft(pa.table({"born": born, "sex": ["f", "m"] * 100}))
+    assert draft.reasons["born"] == "a date, which others may remember"
+    assert "Its dates are not read" in draft.toml
 
 
 def test_mixed_and_unclear_dates_are_reported() -> None:

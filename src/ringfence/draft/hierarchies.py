@@ -155,6 +155,8 @@ def _dates(column: Profile) -> Fit:
         advice.append(f"Its dates are written in {len(column.formats)} ways: {', '.join(column.formats)}")
     if any(could_be_swapped([value for value, _ in column.values], form) for form in column.formats if column.values):
         advice.append("Day and month could be the other way round: check the format")
+    if any("%y" in form for form in column.formats):
+        advice.append("Its years have two digits, and are read as 1969 to 2068: check that they are")
     return Fit({"dates": parts}, _in_words(parts), formats=column.formats, advice=". ".join(advice))
 
 

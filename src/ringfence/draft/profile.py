@@ -62,7 +62,7 @@ AMOUNT = (
 """A number with what people write around it: its thousands and decimals marked in any way, a currency or a unit."""
 DAY = (
     r"^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-1][0-9]-[0-3][0-9]"
-    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?$"
+    r"([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)?)?$"
 )
 UNPADDED = ("%H:%M", "%H:%M:%S")
 """How times of day are written that have hours of one digit among them."""
@@ -75,7 +75,9 @@ LOOKS = {
     "social security numbers": r"^[0-9]{3}-[0-9]{2}-[0-9]{4}$",
     "UUIDs": r"^\{?[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\}?$",
     "IP addresses": r"^[0-9]{1,3}(\.[0-9]{1,3}){3}$",
-    "dates": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})$",
+    "dates": r"^[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})$"
+    r"|^[0-9]{1,2}\.?[ /-]?(?i:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]*\.?[ /-]?"
+    r"([0-9]{4}|[0-9]{2})$",
     "phone numbers": r"^\+[0-9][0-9 ()/.-]{6,}$|^\(?0[0-9]{1,5}[ )/-]+[0-9][0-9 /-]{3,}$"
     r"|^\(?[0-9]{3}[ )/.-]+[0-9]{3}[ /.-][0-9]{3,}$",
     "amounts": rf"{AMOUNT}|{NUMBER}",

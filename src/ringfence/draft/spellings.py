@@ -112,8 +112,9 @@ def _numbers_rows(name: str, counts: Counts) -> bool:
 
 
 def _is_number_or_day(cell: str) -> bool:
-    form = r"[+-]?\d+([.,]\d+)*|\d{4}-\d\d-\d\d.*|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"
-    return re.fullmatch(form, cell.strip()) is not None
+    number, iso = r"[+-]?\d+([.,]\d+)*", r"\d{4}-\d\d-\d\d.*"
+    day = rf"\d{{1,2}}([./-]\d{{1,2}}[./-]|\W{{0,2}}{MONTH.pattern}[a-z]*\W?)\d{{2,4}}([ ,:T].*)?"
+    return re.fullmatch(rf"{number}|{iso}|{day}", cell.strip(), re.IGNORECASE) is not None
 
 
 # Numbers
@@ -181,12 +182,29 @@ def _form(decimal: str, thousands: str | None) -> re.Pattern[str]:
 # Dates
 
 
-DAY_FIRST, MONTH_FIRST = ("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y"), ("%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y")
 PROBED = 100
 """Formats that read none of about so many texts are not tried on the others."""
-CLOCKS = ("", " %H:%M", " %H:%M:%S")
-FORMATS = tuple(
-    f"{day}{clock}" for day in (*DAY_FIRST, *MONTH_FIRST, "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d") for clock in CLOCKS
+
+SHORT_YEARS_UPTO = 2035
+"""Years of two digits are read up to this one: a 45 beyond it would be 1945 rather than 2045."""
+
+IN_NUMBERS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%d-%m-%Y", "%m/%d/%Y", "%m-%d-%Y", "%m.%d.%Y"),
+    *("%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%Y-%m-%d"),
+)
+IN_WORDS = tuple(
+    form.replace("%b", month)
+    for month in ("%b", "%B")
+    for form in (
+        *("%d %b %Y", "%d-%b-%Y", "%d/%b/%Y", "%d. %b %Y", "%d%b%Y", "%b %d, %Y", "%b %d %Y", "%Y-%b-%d"),
+        *("%d %b %y", "%d-%b-%y", "%d/%b/%y", "%d%b%y"),
+    )
+)
+MONTH = re.compile(r"(?<![a-z])(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE)
+CLOCK_TIME = re.compile(
+    r"(?P<between>,? |T|:)\d{1,2}:\d\d(?P<seconds>:\d\d)?(?P<fraction>\.\d{1,6})?"
+    r"(?P<half> ?[ap]m)?(?P<zone> ?(?:Z|[+-]\d\d:?\d\d))?$",
+    re.IGNORECASE,
 )
 
 
@@ -194,15 +212,17 @@ def read_days(counts: Counts) -> tuple[tuple[str, ...], tuple[dt.date, dt.date]]
     """Return the formats in which all texts are dates, and the first and the last day; None where some are not.
 
     One format must read all of them, or a few formats each a part, those that read most first; never both one with the
-    day first and one with the month first, which no text tells apart. Years of two digits are not read.
+    day first and one with the month first, which no text tells apart. Years of two digits are read only beside months
+    in words, which tell that they are years, and not where they may be of the century before.
     """
     left = [value.strip() for value in counts]
-    if not left or not all(8 <= len(value) <= 20 and value[0].isdigit() for value in left):
+    if not left or not all(7 <= len(value) <= 40 and (value[0].isdigit() or MONTH.match(value)) for value in left):
         return None
     formats: list[str] = []
     days: list[dt.date] = []
     while left and len(formats) < 3:
-        tried = [form for form in ("iso", *FORMATS) if _read_all(left[:: len(left) // PROBED + 1], _reader(form))]
+        probed = left[:: len(left) // PROBED + 1]
+        tried = [form for form in ("iso", *_perhaps(probed)) if _read_all(probed, _reader(form))]
         read = {form: _read_all(left, _reader(form)) for form in tried} or {"iso": {}}
         best = max(read, key=lambda form: len(read[form]))
         if not read[best]:
@@ -210,10 +230,33 @@ def read_days(counts: Counts) -> tuple[tuple[str, ...], tuple[dt.date, dt.date]]
         formats.append(best)
         days += read[best].values()
         left = [value for value in left if value not in read[best]]
-    first = {form[:2] for form in formats if form[:2] in ("%d", "%m")}
+    first = {form[:2] for form in formats if {form[:2], form[3:5]} == {"%d", "%m"}}
     if left or len(first) > 1 or formats == ["iso"] or (formats == ["%Y%m%d"] and not _are_recent(days)):
         return None
-    return tuple(formats), (min(days), max(days))
+    short = any("%y" in form for form in formats)
+    return None if short and max(days).year > SHORT_YEARS_UPTO else (tuple(formats), (min(days), max(days)))
+
+
+def _perhaps(values: Sequence[str]) -> list[str]:
+    """Return the formats that some texts may be written in, by their months and their times of day."""
+    forms = [*(IN_WORDS if any(map(MONTH.search, values)) else ()), *IN_NUMBERS]
+    return [f"{form}{clock}" for clock in sorted({*map(_clock_of, values)}) for form in forms]
+
+
+def _clock_of(value: str) -> str:
+    """Return the format of the time of day that a date ends with.
+
+    >>> _clock_of("05/03/2020 05:04 PM"), _clock_of("3.5.2020, 17:04:00"), _clock_of("3.5.2020")
+    (' %I:%M %p', ', %H:%M:%S', '')
+    """
+    found = CLOCK_TIME.search(value)
+    if found is None:
+        return ""
+    form = found["between"] + ("%I:%M" if found["half"] else "%H:%M")
+    form += (":%S" if found["seconds"] else "") + (".%f" if found["fraction"] else "")
+    for name, letter in (("half", "%p"), ("zone", "%z")):
+        form += f"{' ' * (found[name][0] == ' ')}{letter}" if found[name] else ""
+    return form
 
 
 def could_be_swapped(values: Iterable[str], form: str) -> bool:
@@ -224,7 +267,12 @@ def could_be_swapped(values: Iterable[str], form: str) -> bool:
     """
     given = {value.strip() for value in values}
     swapped = f"%m{form[2]}%d{form[5:]}"
-    return form[:2] == "%d" and "." not in form and len(_read_all([*given], _reader(swapped))) == len(given)
+    return (
+        form[:2] == "%d"
+        and form[3:5] == "%m"
+        and "." not in form
+        and len(_read_all([*given], _reader(swapped))) == len(given)
+    )
 
 
 def _are_recent(days: Sequence[dt.date]) -> bool:
