@@ -613,6 +613,61 @@ def test_numbers_among_other_words_are_pointed_out() -> None:
     assert "97.5 % of the values are numbers" in prose(draft_of(table))
 
 
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        ({"90+": "90"}, "write 90 for '90+', and it could have intervals with top = 90;"),
+        ({"> 89": "90"}, "write 90 for '> 89', and it could have intervals with top = 90;"),
+        ({"90 and over": "90"}, "write 90 for '90 and over', and it could have intervals with top = 90;"),
+        ({"unter 20": "19"}, "write 19 for 'unter 20', and it could have intervals with bottom = 20;"),
+        (
+            {"88+": "88", "<20": "19"},
+            "write 88 for '88+' and 19 for '<20', and it could have intervals with bottom = 20 and top = 88;",
+        ),
+    ],
+)
+def test_an_open_end_among_numbers_is_told_from_what_is_missing(ends: dict[str, str], told: str) -> None:
+    draw = random.Random(3)
+    ages = [*(str(draw.randint(20, 87)) for _ in range(490)), *[*ends] * (10 // len(ends))]
+    sex = [draw.choice("fm") for _ in ages]
+    draft = draft_of(pa.table({"age": ages, "sex": sex}))
+    assert told in prose(draft)
+    assert "data.missing_values" not in prose(draft)
+    keys = told.rpartition("with ")[2].rstrip(";").replace(" and ", ", ")
+    mended = pa.table({"age": [ends.get(age, age) for age in ages], "sex": sex})
+    before, _, after = draft.toml.partition("[attributes.age]")
+    stated = after.replace('hierarchy = "flat"', f"hierarchy = {{ intervals = [5, 10, 20, 40], {keys} }}", 1)
+    release = rf.anonymize(mended, rf.Spec.loads(f"{before}[attributes.age]{stated}"))
+    assert release.audit.ok
+    assert "*" not in release.table["age"].to_pylist()
+
+
+def test_what_stands_among_numbers_is_named() -> None:
+    draw = random.Random(3)
+    words = ["keine", "n.b.", "offen", "Karte", "x"]
+    ages = [*(str(draw.randint(20, 87)) for _ in range(400)), "90+", *words[:4], *words]
+    told = prose(draft_of(pa.table({"age": ages, "sex": ["f", "m"] * 205})))
+    assert "write 90 for '90+'" in told
+    assert "Put the others ('Karte', 'keine', 'n.b.', 'offen' and others) into data.missing_values" in told
+
+
+@pytest.mark.parametrize("odd", [[float("inf")], [float("-inf"), float("inf")], [1e60], [1e-60]])
+def test_numbers_that_cannot_be_counted_with_are_not_called_numbers(odd: list[float]) -> None:
+    heights = [*(150 + at % 40 + 0.5 for at in range(998)), *odd]
+    table = pa.table({"height": heights, "sex": ["f", "m"] * 499 + ["f"] * len(odd)})
+    told = prose(draft_of(table))
+    assert f"{100 * 998 / len(heights):.1f} % of the values are numbers: put the others ('" in told
+    assert "100 % of the values" not in told
+    missing = Data(missing_values=["inf", "-inf"])
+    if abs(odd[0]) == float("inf"):
+        assert hierarchies(draft_of(table, missing))["height"]["intervals"] == [2, 10, 20]
+
+
+def test_exact_amounts_beside_infinity_are_not_published_as_they_are() -> None:
+    pay = [float("inf"), *(1000 + at * 7.37 for at in range(199))]
+    assert roles(draft_of(pa.table({"pay": pay, "sex": ["f", "m"] * 100})))["pay"] == "quasi"
+
+
 def test_types_that_pandas_has() -> None:
     frame = pd.DataFrame(
         {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import ibis
 from pydantic import PrivateAttr
 
-from ringfence.draft.hierarchies import ITEM_GROUPS, Fit, fit
+from ringfence.draft.hierarchies import ITEM_GROUPS, Fit, advise_mending, fit
 from ringfence.draft.page import ColumnDraft, Content, Stated, as_table, as_toml, share, shown
 from ringfence.draft.people import Owner, whose_rows
 from ringfence.draft.profile import Pair, Profile, held, look_at, measure_together
@@ -229,15 +229,10 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
     )
     if found is None:
         return Stated(column)
-    advice = [found.advice] if found.advice else []
-    if profile.kind == "text" and profile.numbers >= 0.8:
-        advice.append(
-            f"{share(profile.numbers)} of the values are numbers: put the others into data.missing_values, or mend"
-            " them, and it could have intervals"
-        )
+    advice = tuple(words for words in (found.advice, advise_mending(profile, found)) if words)
     on_line = profile.kind in ("day", "clock") or "intervals" in found.hierarchy or found.order == "numeric"
     ranged = guess.role == "quasi" and on_line
-    return Stated(column, found.hierarchy, found.order, found.formats, tuple(advice), found.listed, ranged)
+    return Stated(column, found.hierarchy, found.order, found.formats, advice, found.listed, ranged)
 
 
 def _kind(profile: Profile) -> str:

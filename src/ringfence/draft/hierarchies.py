@@ -12,15 +12,30 @@ from decimal import ROUND_FLOOR, Decimal
 from itertools import takewhile
 from typing import Any
 
-from ringfence.draft.page import share
+from ringfence.draft.page import share, shown
 from ringfence.draft.profile import LISTED, Profile, Spread
-from ringfence.draft.spellings import could_be_swapped
+from ringfence.draft.spellings import MOSTLY, could_be_swapped
 from ringfence.draft.words import Nature
 from ringfence.spec.checking import EXACT
 from ringfence.spec.hierarchies import DatePart
 from ringfence.values.codes import SYSTEMS
 
 LONGEST_CODE = 10
+SHOWN_OTHERS = 4
+
+_WHOLE = r"(\d{1,9})(?: ?(?:years?|Jahre|ans|años|anni|jaar))?"
+OPEN_ENDS = (
+    (
+        rf"{_WHOLE} ?(?:\+|plus|(?:and|or) (?:over|older|more|above|up)|(?:und|oder) (?:älter|mehr)|et plus|y más)",
+        True,
+        0,
+    ),
+    (rf"(?:>=|≥|ab|from|at least|mindestens) ?{_WHOLE}", True, 0),
+    (rf"(?:>|over|above|older than|more than|über|mehr als|älter als) ?{_WHOLE}", True, 1),
+    (rf"(?:<=|≤|bis|up to|at most|höchstens) ?{_WHOLE}", False, 0),
+    (rf"(?:<|under|below|younger than|less than|unter|weniger als|jünger als) ?{_WHOLE}", False, -1),
+)
+"""How people write all from some number on, or all up to one, which the number with a step stands for as well."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +119,8 @@ def _intervals(spread: Spread, nature: Nature) -> Fit | None:
     if greatest >= top + widths[0]:
         ends["top"] = _number(top)
         words += f", {_number(top)} and over"
-    shown = _in_words([str(_number(width)) for width in widths])
-    return Fit({"intervals": [_number(width) for width in widths], **ends}, f"intervals of {shown}{words}")
+    sizes = _in_words([str(_number(width)) for width in widths])
+    return Fit({"intervals": [_number(width) for width in widths], **ends}, f"intervals of {sizes}{words}")
 
 
 def nice_widths(span: Decimal, *, whole: bool) -> list[Decimal]:
@@ -135,6 +150,41 @@ def _in_words(items: Sequence[str]) -> str:
     '5, 10 and 20'
     """
     return " and ".join(part for part in (", ".join(items[:-1]), items[-1]) if part)
+
+
+def advise_mending(column: Profile, found: Fit) -> str:
+    """Say what would make numbers of a column that is nearly all numbers; nothing where it is not, or need not be."""
+    if column.kind != "text" or column.numbers < MOSTLY or {"codes", "mask"} & {*found.hierarchy}:
+        return ""
+    ends = {value: end for value in column.others if (end := _open_end(value)) is not None}
+    words = [repr(shown(value)) for value in column.others if value not in ends]
+    told = f"{share(column.numbers)} of the values are numbers"
+    if ends:
+        written = [f"{number} for {shown(value)!r}" for value, (number, _, _) in ends.items()]
+        bottom = max((at for _, key, at in ends.values() if key == "bottom"), default=None)
+        top = min((at for _, key, at in ends.values() if key == "top"), default=None)
+        keys = [f"{key} = {at}" for key, at in (("bottom", bottom), ("top", top)) if at is not None]
+        told += f": write {_in_words(written[:SHOWN_OTHERS])}, and it could have intervals with {_in_words(keys)};"
+        told += " say what that stands for where you publish it"
+    if words or not ends:
+        listed = f" ({', '.join(words[:SHOWN_OTHERS])}{' and others' * (len(words) > SHOWN_OTHERS)})" if words else ""
+        told += f"{'. Put' if ends else ': put'} the others{listed} into data.missing_values, or mend them"
+        told += "" if ends else ", and it could have intervals"
+    return told
+
+
+def _open_end(value: str) -> tuple[int, str, int] | None:
+    """Return the number to write for all from or up to some number, and where intervals end then; else None.
+
+    >>> _open_end("90+"), _open_end("> 90"), _open_end("under 18"), _open_end("18-20")
+    ((90, 'top', 90), (91, 'top', 91), (17, 'bottom', 18), None)
+    """
+    for form, is_top, step in OPEN_ENDS:
+        found = re.fullmatch(form, value.strip(), re.IGNORECASE)
+        if found is not None:
+            number = int(found[1]) + step
+            return (number, "top", number) if is_top else (number, "bottom", number + 1)
+    return None
 
 
 # Days and codes

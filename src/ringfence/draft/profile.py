@@ -5,11 +5,11 @@ values themselves come back only where they are few.
 """
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
-from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 import ibis
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
-from ringfence.draft.spellings import read_days, recognize
+from ringfence.draft.spellings import MOSTLY, read_days, recognize
 from ringfence.rows.coded import told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_python import in_python
@@ -40,6 +40,8 @@ TAIL = 0.01
 
 NUMBER = r"^ *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9])? *$"
 LONGEST_NUMBER = 50
+LEAST_SIZE, GREATEST_SIZE = 1e-50, 1e50
+"""Numbers nearer to zero, or further from it, are none that hierarchies can count with."""
 SPACE, SIGN = "[ \u00a0\u202f]", "[-+−–±~≈<>≤≥=]"
 CURRENCY = (
     r"(\p{Sc}|(US|A|C|NZ|HK|S|R)\$|(?i:kr|rs|fr|sfr|zł|kč|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|BGN"
@@ -114,7 +116,8 @@ class Profile:
     like. `codes` is the system that most values are codes of, and how many rows have one; `formats` are those that
     dates are written in, if not as 2024-03-31. The shares are of rows with a value: `contacts` of those in which a
     telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers,
-    `amounts` of these and of numbers with a unit or marks. `exact` counts rows that are alone with an amount.
+    `amounts` of these and of numbers with a unit or marks. `others` are what stands among numbers that are most of a
+    column, the commonest first. `exact` counts rows that are alone with an amount.
     """
 
     name: str
@@ -134,6 +137,7 @@ class Profile:
     contacts: float = 0.0
     sentences: float = 0.0
     numbers: float = 0.0
+    others: tuple[str, ...] = ()
     amounts: float = 0.0
     exact: int = 0
     shortest: int = 0
@@ -264,7 +268,7 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
         wanted |= {
             **{f"look {look}": n.sum(where=value.re_search(form)) for look, form in LOOKS.items()},
             **_number_figures(as_number),
-            "numbers": n.sum(where=is_number),
+            "numbers": n.sum(where=_countable(as_number)),
             "exact": n.sum(where=(n == 1) & value.re_search(LOOKS["amounts"])),
             "days": n.sum(where=as_day.notnull()),
             "clocks": n.sum(where=value.re_search(TIME_OF_DAY)),
@@ -283,29 +287,40 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
             "root": (value == "*").any(),
         }
     elif kind == "number":
-        wanted |= _number_figures(value.cast("float64"))
+        as_number = value.cast("float64")
+        wanted |= {**_number_figures(as_number), "numbers": n.sum(where=_countable(as_number))}
     elif kind == "day":
         wanted |= {"first": value.cast("date").min(), "last": value.cast("date").max()}
     return _figures(engine, counted, wanted, name)
+
+
+def _countable(numbers: Any) -> Any:
+    """Whether numbers are of a size that hierarchies can count with."""
+    return (numbers == 0) | numbers.abs().between(LEAST_SIZE, GREATEST_SIZE)
+
+
+def _others(counts: Mapping[str, int], kind: Kind) -> tuple[str, ...]:
+    """Return what is no number that hierarchies can count with, the commonest first."""
+
+    def counts_with(value: str) -> bool:
+        is_number = kind == "number" or (len(value) <= LONGEST_NUMBER and re.search(NUMBER, value) is not None)
+        return is_number and (float(value) == 0 or LEAST_SIZE <= abs(float(value)) <= GREATEST_SIZE)
+
+    found = (value for value in counts if not counts_with(value))
+    return tuple(sorted(found, key=lambda value: (-counts[value], value)))
 
 
 def _number_figures(numbers: Any) -> dict[str, Any]:
     return {
         "least": numbers.min(),
         "greatest": numbers.max(),
-        "smallest": numbers.abs().nullif(0).min(),
         "fractions": (numbers % 1 != 0).any(),
     }
 
 
 def _all_numbers(found: Mapping[str, Any], kind: Kind) -> bool:
     """Whether a column holds numbers only, all of a size that hierarchies can count with."""
-    if kind not in ("text", "number") or not found["present"] or found["least"] is None:
-        return False
-    if kind == "text" and found["numbers"] != found["present"]:
-        return False
-    least, greatest, smallest = found["least"], found["greatest"], found["smallest"] or 1.0
-    return isfinite(least) and isfinite(greatest) and max(-least, greatest) < 1e50 and smallest > 1e-50
+    return kind in ("text", "number") and found["numbers"] == found["present"] and bool(found["present"])
 
 
 def _tails(engine: Engine, rows: ibis.Table, name: str, present: int) -> tuple[float, float]:
@@ -343,7 +358,7 @@ def _profile(
     tails = _tails(engine, rows, name, present) if _all_numbers(found, kind) else None
     distinct = int(found.get("distinct") or 0)
     is_day = kind == "day" or (kind == "text" and present > 0 and found["days"] == present)
-    numbers = 1.0 if kind == "number" else int(found.get("numbers") or 0) / max(1, present)
+    numbers = int(found.get("numbers") or 0) / max(1, present)
     look = next((look for look in LOOKS if int(found.get(f"look {look}") or 0) >= 0.9 * present > 0), None)
     counts = value_counts(engine, rows, name) if 0 < distinct <= MOST_READ and kind in ("text", "number") else {}
     formats: tuple[str, ...] = ()
@@ -382,6 +397,7 @@ def _profile(
         contacts=int(found.get("contacts") or 0) / max(1, present),
         sentences=int(found.get("look free text") or 0) / max(1, present),
         numbers=numbers,
+        others=_others(counts, kind) if MOSTLY <= numbers < 1 else (),
         amounts=max(numbers, int(found.get("look amounts") or 0) / max(1, present)),
         exact=int((found["alone"] if kind == "number" else found.get("exact")) or 0),
         shortest=int(found.get("shortest") or 0),

@@ -184,7 +184,8 @@ def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  on
 
 def _is_free_text(column: Profile) -> bool:
     """Whether texts are all different, or sentences: then no list of values can have been meant."""
-    if column.kind != "text" or column.rows < FEW_ROWS or column.is_code or column.look == "amounts":
+    numbers = column.look == "amounts" or "string" not in column.holds  # infinity may be one
+    if column.kind != "text" or column.rows < FEW_ROWS or column.is_code or numbers:
         return False
     return column.nearly_unique or (column.sentences >= 0.2 and column.distinct > LISTED and column.unique > 0.05)
 
