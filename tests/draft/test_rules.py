@@ -520,5 +520,5 @@ def test_adult(tmp_path: Path) -> None:
     assert draft.attributes["education-num"].role == "identifier"
     assert draft.attributes["education"].order is not None
     stars = lost(draft.at(tmp_path), None)
-    assert max(stars[name] for name in ("age", "hours-per-week")) < 0.02, "numbers have ranges"
+    assert max(stars[name] for name in ("age", "hours-per-week")) < 0.06, "numbers have ranges"
     assert max(stars.values()) < 0.65, "words without a tree are hidden where they differ"
