@@ -25,7 +25,7 @@ from ringfence.judging.models import promise
 from ringfence.methods import decide
 from ringfence.plans.recode import GlobalPlan
 from ringfence.search.decision import Decision
-from ringfence.search.progress import SearchResult, Watch
+from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
 from ringfence.search.recode.branch_and_bound import Techniques, search_partitions
 from ringfence.search.recode.recoded import decision_for
 from ringfence.search.recode.spaces import Space
@@ -733,3 +733,35 @@ def test_a_stopped_search_returns_what_it_has(up: bool) -> None:
     _, whole = bench.search(Techniques(), up=up, watch=Watch())
     assert not result.optimal
     assert result.bound <= whole.cost <= result.cost
+
+
+LARGE = {"scheme": "set", "search": "bottom-up", "metric": "glm"}
+
+
+def large(values: int) -> Case:
+    """A row for each of so many values, to be merged to sets of five."""
+    return Case(pa.table({"a": [str(i) for i in range(values)]}), Spec(attributes={"a": {"role": "quasi"}},
+        privacy={"k": 5}, method=LARGE))  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [None, ["pruning", "useless"], ["seeding"], []])
+def test_a_large_set_keeps_the_time_limit_and_has_an_answer(named: list[Technique] | None) -> None:
+    """A clock that goes on by a second whenever it is read: there is no time to meet all 4,950 pairs of a hundred."""
+    case, seconds = large(100), iter(range(10**9))
+    spec = case.spec.model_copy(update={"method": MethodTable(**LARGE, techniques=named)})
+    result = decide(case.census, spec, Watch(300, clock=seconds.__next__)).search
+    assert result is not None
+    assert next(seconds) < 400
+    assert not result.optimal
+    assert result.bound <= result.cost
+
+
+def test_the_ends_of_thousands_of_values_are_found_at_once() -> None:
+    """What all merges together reach is no walk over all pairs, and partitions of so many values are not counted."""
+    case, seconds = large(3000), iter(range(10**9))
+    (quasi,) = case.census.quasi
+    space = Space(quasi, "set")
+    assert space.end(space.finest, up=True) == space.coarsest
+    result = decide(case.census, case.spec, Watch(10, clock=seconds.__next__)).search
+    assert result is not None
+    assert result.pruned == MOST_COUNTED

@@ -626,3 +626,23 @@ def everything_above(walk: Any, state: Any) -> Iterator[Any]:
     yield state
     for other in walk.coarser(state):
         yield from everything_above(walk, other)
+
+
+def test_the_highest_set_joins_along_all_moves() -> None:
+    """Children that one step may join to each other are together in it, and no others."""
+    size = 6
+    tree = Partitions([Branch(tuple(range(size)), SETS)])
+    todo = [tree.finest]
+    while todo:
+        state = todo.pop()
+        todo += (steps := [*tree.coarser(state)])
+        for mergeable in product([False, True], repeat=size):
+            joined = {i: {j for j in range(size) if state[0][j] == state[0][i]} for i in range(size)}
+            for blocks in SETS.merges(state[0], mergeable):
+                for i, j in combinations(range(size), 2):
+                    if blocks[i] == blocks[j]:
+                        for each in (together := joined[i] | joined[j]):
+                            joined[each] = together
+            highest = SETS.highest(state[0], mergeable)
+            assert {i: {j for j in range(size) if highest[j] == highest[i]} for i in range(size)} == joined
+        assert bool(steps) == (tree.highest(state) != state)

@@ -14,24 +14,23 @@ whose searches are in `branch_and_bound`.
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from math import inf, prod
+from math import inf
 from typing import Any, Protocol
 
 from ringfence.errors import Unsatisfiable
-from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
+from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.answers import Answers, Node
 from ringfence.search.recode.branch_and_bound import Climb
 from ringfence.search.recode.eliminate_one import OneEliminated
 from ringfence.search.recode.eliminate_two import TwoEliminated, pairs_to_eliminate
 from ringfence.search.recode.iterated import Iterated, alone
 from ringfence.search.recode.lattice import impossible
-from ringfence.search.recode.partitions import Partitions
 from ringfence.search.recode.priced import Priced
 from ringfence.search.recode.programs import has_program
 from ringfence.search.recode.proof import Alone, Proof
 from ringfence.search.recode.question import Question
 from ringfence.search.recode.rungs import SPREADING, ByLevels, climbed
-from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.spaces import ruled_out
 from ringfence.search.recode.starts import Found, fitted_to
 from ringfence.search.recode.walks import Walks
 
@@ -51,9 +50,6 @@ MOST_IN_PROGRAMS = 128
 
 GUIDED = ("cut", "guided-ordered", "guided-set")
 """Schemes that follow a hierarchy."""
-
-LARGEST_COUNTED = 64
-"""Partitions of more values than this are too many to be counted, in runs as in sets."""
 
 
 class Prover(Protocol):
@@ -97,7 +93,7 @@ def search(asked: Question, watch: Watch, given: Sequence[Sequence[Any]] = ()) -
         optimal=proven,
         bound=best.cost if proven else max(0.0, min(best.cost, answers.floor)),
         nodes=watch.nodes,
-        pruned=_ruled_out(asked.spaces, watch.nodes),
+        pruned=ruled_out(asked.spaces, watch.nodes),
         seconds=watch.seconds,
         by_levels=by_levels.cost if by_levels is not None and by_levels.proven else None,
     )
@@ -159,12 +155,3 @@ def provers_for(asked: Question, answers: Answers, watch: Watch) -> list[Prover]
     if terms.losses and all(model.monotone for model in asked.promise.models):
         return [Proof(Priced(asked.ground), answers, watch)]
     return [Climb(census, spaces, asked.roller, asked.promise, asked.metric, answers, watch)]
-
-
-def _ruled_out(spaces: Sequence[Space], judged: int) -> int:
-    """Return how many recodings were not looked at, MOST_COUNTED if that is not to be counted."""
-    for space in spaces:
-        branches = space.walk.branches if isinstance(space.walk, Partitions) else []
-        if any(len(branch.children) > LARGEST_COUNTED for branch in branches):
-            return MOST_COUNTED
-    return min(MOST_COUNTED, max(0, prod(space.walk.count for space in spaces) - judged))

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from itertools import count
-from math import inf, prod
+from math import inf
 from random import Random
 
 from ringfence.arrays import Longs
@@ -24,10 +24,10 @@ from ringfence.census.classes import Classes, Roller
 from ringfence.errors import SpecError, Unsatisfiable
 from ringfence.judging.metrics import Metric
 from ringfence.judging.models import Promise
-from ringfence.search.progress import MOST_COUNTED, SearchResult, Watch
+from ringfence.search.progress import SearchResult, Watch
 from ringfence.search.recode.answers import Answers
 from ringfence.search.recode.lattice import SAME, SLACK, impossible
-from ringfence.search.recode.spaces import Space
+from ringfence.search.recode.spaces import Space, ruled_out
 from ringfence.spec import Spec
 
 Node = tuple[int, ...]
@@ -153,17 +153,20 @@ def search_partitions(
     search.look_at(starts)
     search.begin()
     search.run()
-    best, total = search.best, prod(space.walk.count for space in spaces)
+    coarsest = [space.coarsest for space in spaces]
+    if search.best is None and search.open_bound < inf:
+        search.look_at([tuple(coarsest)])  # that of all which most likely keeps the promise
+    best = search.best
     if best is None:
         if search.open_bound < inf:
             raise Unsatisfiable(f"no release was found within method.time_limit = {watch.time_limit} seconds")
-        raise Unsatisfiable(impossible(census, roller, [space.coarsest for space in spaces], promise, limit))
+        raise Unsatisfiable(impossible(census, roller, coarsest, promise, limit))
     return best.node, SearchResult(
         cost=best.cost,
         optimal=search.open_bound > best.cost,
         bound=min(best.cost, max(0.0, search.open_bound)),  # no loss is below 0
         nodes=watch.nodes,
-        pruned=min(MOST_COUNTED, total - search.met),
+        pruned=ruled_out(spaces, search.met),
         seconds=watch.seconds,
     )
 
@@ -257,44 +260,58 @@ class _BranchAndBound:
             most -= 1
             entry = heapq.heappop(self.queue)
             self.bound = entry.bound  # of the node under way
-            if self.watch.expired():
-                self.open_bound = min([entry.bound, *(other.bound for other in self.queue)])
+            if not self._done(entry):
                 heapq.heappush(self.queue, entry)  # it stays open
+                self.open_bound = min(other.bound for other in self.queue)
                 return
-            if not (self.use.comparing_again and self._hopeless(entry.bound)):
-                self._expand(entry)
 
     def _push(self, node: Node, applicators: tuple[int, ...], bound: float, *, judged: bool) -> None:
         place = (bound if self.use.best_first else 0.0, next(self.numbers))
         heapq.heappush(self.queue, _Entry(place, bound, node, applicators, judged))
 
-    def _expand(self, entry: _Entry) -> None:
-        """Judge a node if that is still to be done, find its other end, and meet its children."""
+    def _done(self, entry: _Entry) -> bool:
+        """Do what a node takes; return False if there was no time for it."""
+        if self.watch.expired():
+            return False
+        return (self.use.comparing_again and self._hopeless(entry.bound)) or self._expand(entry)
+
+    def _expand(self, entry: _Entry) -> bool:
+        """Judge a node if that is still to be done, find its other end, and meet its children.
+
+        Return False, with none of them in the queue, if the time was up before all were met.
+        """
         node, applicators = entry.node, self._open_applicators(entry)
         fine, coarse = self._ends(node, applicators)
         base = self.roller.roll(self.roller.finest, self._fields(fine), self.base)
         if not entry.judged:
             near = base if self.up else self.roller.roll(base, self._fields(node), self.near)
             if self._hopeless(self._judge(node, near, 0.0)):
-                return
+                return True
         floor = self.metric.floor(fine, base)
         far = self.roller.roll(base, self._fields(coarse), self.far)
         gain = self._doomed_gain(coarse, far)
         bound = max(entry.bound, floor + gain)
         if self._hopeless(bound):
-            return
+            return True
         if self.use.looking_ahead:
-            self._meet_children(node, applicators, base, floor, gain)
-            return
+            return self._meet_children(node, applicators, base, floor, gain)
         order, expanded = self._in_order(node, applicators)
+        met: list[tuple[Node, tuple[int, ...]]] = []
         for place, attribute in enumerate(expanded):
             for child in self._children(node, attribute):
-                self._push(child, order[place:], bound, judged=False)
+                if self.watch.expired():
+                    return False
+                met.append((child, order[place:]))
+        for child, left in met:
+            self._push(child, left, bound, judged=False)
+        return True
 
     def _meet_children(
         self, node: Node, applicators: tuple[int, ...], base: Classes, floor: float, gain: float
-    ) -> None:
+    ) -> bool:
         """Judge the children of a node, and put those into the queue that may lead to something better.
+
+        Return False, with none of them in the queue, if the time was up before all were judged.
 
         The bound of a child takes its own end from the child and the other from the node, whose range is wider. If no
         child by an applicator can beat the best, neither can any node below that changes the attribute: it lies above
@@ -305,6 +322,8 @@ class _BranchAndBound:
         for attribute in applicators:
             survivors, classes, children = [], 0, 0
             for child in self._children(node, attribute):
+                if self.watch.expired():
+                    return False
                 fields = self.roller.fields([(attribute, child[attribute])]) if self.up else self._fields(child)
                 table = self.roller.roll(base, fields, self.near)
                 bound = self._judge(child, table, gain if self.up else floor)
@@ -324,6 +343,7 @@ class _BranchAndBound:
             for child, bound in found[attribute]:
                 if not self._hopeless(bound):
                     self._push(child, applicators[place:], bound, judged=True)
+        return True
 
     def _in_order(self, node: Node, applicators: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the applicators in order, and those of them that children are made by: one alone, if it is useful."""
@@ -396,10 +416,10 @@ class _BranchAndBound:
 
     def _open_applicators(self, entry: _Entry) -> tuple[int, ...]:
         """Return the applicators of a node that can still change anything."""
-        return tuple(a for a in entry.applicators if self.spaces[a].children(entry.node[a], up=self.up))
+        return tuple(a for a in entry.applicators if any(True for _ in self._children(entry.node, a)))
 
     def _children(self, node: Node, attribute: int) -> Iterator[Node]:
-        for position in self.spaces[attribute].children(node[attribute], up=self.up):
+        for position in self.spaces[attribute].meet_children(node[attribute], up=self.up):
             yield (*node[:attribute], position, *node[attribute + 1 :])
 
     def _ends(self, node: Node, applicators: Sequence[int]) -> tuple[Node, Node]:
@@ -422,10 +442,15 @@ class _BranchAndBound:
             node = []
             for space in self.spaces:
                 position = space.finest
-                while draw.random() < 0.8 and (children := space.children(position, up=True)):
+                while draw.random() < 0.8:
+                    children = []
+                    for child in space.meet_children(position, up=True):
+                        if self.watch.halted or self.watch.spent(1):  # eighty values have thousands of children
+                            return
+                        children.append(child)
+                    if not children:
+                        break
                     position = draw.choice(children)
-                    if self.best is not None and self.watch.expired():  # eighty values have thousands of children
-                        return
                 node.append(position)
             classes = self.roller.roll(self.roller.finest, self._fields(tuple(node)), self.near)
             self.watch.tick(self.best.cost if self.best else None)

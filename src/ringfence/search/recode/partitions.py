@@ -171,6 +171,11 @@ def _members(blocks: Blocks) -> list[list[int]]:
     return members
 
 
+def _last_shared(members: list[list[int]]) -> int:
+    """Return the last block with two or more children, the first if there is none."""
+    return max((b for b, children in enumerate(members) if len(children) > 1), default=0)
+
+
 def _moves(blocks: Blocks, mergeable: Sequence[bool]) -> Iterator[tuple[int, int]]:
     """Return the pairs (child, block) such that the child, alone so far, may join the block.
 
@@ -180,7 +185,7 @@ def _moves(blocks: Blocks, mergeable: Sequence[bool]) -> Iterator[tuple[int, int
     or more.
     """
     members = _members(blocks)
-    last = max((b for b, children in enumerate(members) if len(children) > 1), default=0)
+    last = _last_shared(members)
     for block in range(last + 1, len(members)):
         child = members[block][0]
         for into in range(last, block):
@@ -209,15 +214,17 @@ def _split_sets(blocks: Blocks) -> Iterator[Blocks]:
 
 
 def _highest_sets(blocks: Blocks, mergeable: Sequence[bool]) -> Blocks:
-    """Join along all moves.
+    """Join along all moves: children alone behind the last block join each other, and that block if one may join it.
 
     Whoever joins a block later comes after all its children then, so also after those of now: that move is among these.
     """
-    joined = list(blocks)
-    for child, into in _moves(blocks, mergeable):
-        one, other = joined[child], joined[blocks.index(into)]
-        joined = [min(one, other) if block in (one, other) else block for block in joined]
-    return renumbered(joined)
+    members = _members(blocks)
+    last = _last_shared(members)
+    joining = {children[0] for children in members[last + 1 :] if mergeable[children[0]]}
+    if joining and max(joining) > members[last][-1] and all(mergeable[child] for child in members[last]):
+        joining.update(members[last])
+    first = min((blocks[child] for child in joining), default=0)
+    return renumbered([first if child in joining else block for child, block in enumerate(blocks)])
 
 
 def _lowest_sets(blocks: Blocks) -> Blocks:

@@ -7,6 +7,7 @@ its group.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from threading import Lock
 from typing import Any
 
@@ -16,6 +17,7 @@ from ringfence.arrays import Longs
 from ringfence.census.census import Quasi
 from ringfence.declared import Scheme
 from ringfence.errors import SpecError
+from ringfence.search.progress import MOST_COUNTED
 from ringfence.search.recode.covering import nodes_over, with_everything, with_subtrees
 from ringfence.search.recode.partitions import CUT, NEVER, RUNS, SETS, Branch, Partitions, Rule
 from ringfence.values.recoding import Recoding, at_level, by_blocks, by_nodes, namer
@@ -30,6 +32,9 @@ RULES: dict[str, Rule] = {
     "guided-ordered": RUNS,
     "guided-set": SETS,
 }
+
+LARGEST_COUNTED = 64
+"""Partitions of more values than this are too many to be counted, in runs as in sets."""
 
 
 class Space:
@@ -91,10 +96,18 @@ class Space:
 
     def children(self, position: int, *, up: bool) -> list[int]:
         """Return the children of a recoding in one of the search trees."""
-        if (up, position) not in self._children:
-            step = self.walk.coarser if up else self.walk.finer
-            self._children[up, position] = [self.position(state) for state in step(self._states[position])]
-        return self._children[up, position]
+        return list(self.meet_children(position, up=up))
+
+    def meet_children(self, position: int, *, up: bool) -> Iterator[int]:
+        """Yield the children of a recoding one by one: of 300 values there are 45,000, and each takes time."""
+        if (up, position) in self._children:
+            yield from self._children[up, position]
+            return
+        step, met = self.walk.coarser if up else self.walk.finer, []
+        for state in step(self._states[position]):
+            met.append(self.position(state))
+            yield met[-1]
+        self._children[up, position] = met
 
     def end(self, position: int, *, up: bool) -> int:
         """Return a recoding at least as coarse (or as fine) as all below this one in one of the search trees."""
@@ -112,6 +125,15 @@ class Space:
                     self._states.append(state)
                     self._positions[state] = len(self._states) - 1
         return self._positions[state]
+
+
+def ruled_out(spaces: Sequence[Space], judged: int) -> int:
+    """Return how many recodings were not looked at, MOST_COUNTED if that is not to be counted."""
+    for space in spaces:
+        branches = space.walk.branches if isinstance(space.walk, Partitions) else []
+        if any(len(branch.children) > LARGEST_COUNTED for branch in branches):
+            return MOST_COUNTED
+    return min(MOST_COUNTED, max(0, prod(space.walk.count for space in spaces) - judged))
 
 
 class Levels:
