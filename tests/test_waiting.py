@@ -68,6 +68,40 @@ def test_a_listener_can_ask_for_the_best_so_far() -> None:
     assert not release.search.optimal
 
 
+@pytest.mark.parametrize("metric", ["glm", "dm"])
+@pytest.mark.parametrize("stop", [None, 1, 5, 40])
+def test_the_best_so_far_never_rises_and_is_what_an_interruption_takes(metric: str, stop: int | None) -> None:
+    """A set is climbed to over simpler schemes, each of which has a best of its own."""
+    random = np.random.default_rng(3)
+    days = np.datetime64("2020-01-01") + random.integers(0, 900, 600)
+    table = pa.table({
+        "born": days.astype(str).tolist(), "cost": np.round(random.lognormal(6, 1, 600), 2),
+        "sex": random.choice(["f", "m"], 600), "zip": random.choice(["10115", "10117", "20095", "20097"], 600),
+    })  # fmt: skip
+    spec = rf.Spec(
+        attributes={
+            "born": {"role": "quasi", "format": "iso", "hierarchy": {"dates": ["month", "year"]}},
+            "cost": {"role": "quasi", "hierarchy": {"intervals": [500, 2000, 8000]}},
+            "sex": {"role": "quasi", "hierarchy": "flat"},
+            "zip": {"role": "quasi", "hierarchy": {"mask": "right"}},
+        },
+        privacy={"k": 5},
+        method={"scheme": "set", "suppression": 0.05, "metric": metric, "time_limit": 2},
+    )
+    told: list[float] = []
+
+    def listener(event: rf.Event) -> bool:
+        told.extend([] if event.best is None else [event.best])
+        return stop is not None and len(told) >= stop
+
+    with patch("ringfence.search.progress.REPORT_EVERY", -1):
+        release = rf.anonymize(table, spec, listener=listener)
+    assert len(told) >= (stop or 100)
+    assert told == sorted(told, reverse=True)
+    assert release.search is not None
+    assert release.search.cost <= told[(stop or 0) - 1] * (1 + 1e-9)
+
+
 def test_what_is_compiled_is_told_and_is_no_part_of_a_search() -> None:
     now = [100.0]
 

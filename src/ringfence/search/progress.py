@@ -86,7 +86,7 @@ class Watch:
     most: float = inf
     whole: "Watch | None" = None
     best: float | None = None
-    """The best cost that was last told."""
+    """The best cost that was told: of what parts of a search find, one after the other, the best is taken."""
     known: float = inf
     """What an answer costs that was found elsewhere: what costs no less need not be looked for."""
     each: Each = one_by_one
@@ -141,8 +141,9 @@ class Watch:
         """Count nodes, and report now and then: the best cost so far, and what is known to be the least possible."""
         with self._lock:  # threads count together
             self.nodes += nodes
-            self.best = best
-        self._tell(None, "recodings judged", best, bound)
+            if best is not None:
+                self.best = best if self.best is None else min(self.best, best)
+        self._tell(None, "recodings judged", self.best, bound)
 
     def advance(self, done: int, total: int, what: str, best: float | None = None) -> None:
         """Count what has been done of something that is known to be so much, and report now and then."""

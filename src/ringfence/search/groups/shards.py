@@ -77,11 +77,12 @@ def in_shards(census: Census, spec: Spec, watch: Watch, search: Search[Found]) -
     shard = shards(census, spec, count)
     tasks = [Task(search, census.part(part), spec, watch.part()) for part in _places(shard)]
     found: list[tuple[Found, SearchResult | None]] = []
-    cost = float(census.weights[shard < 0].sum())
+    cost, left = float(census.weights[shard < 0].sum()), float(census.weights[shard >= 0].sum())
     for task, (piece, result) in zip(tasks, watch.each(tasks), strict=True):
         found.append((piece, result))
         cost += 0.0 if result is None else result.cost * task.census.rows
-        watch.advance(1, len(tasks), "shards searched", cost / census.rows)
+        left -= task.census.rows
+        watch.advance(1, len(tasks), "shards searched", (cost + left) / census.rows)  # no row can lose more than all
     pieces = [piece for piece, _ in found]
     whole = combinations(census, pieces[0].combinations.attributes)
     joined = type(pieces[0]).joined(whole, _places(shard[whole.tuples]), pieces)
