@@ -4,7 +4,7 @@ Heavy libraries are imported inside the methods, so that importing `ringfence` i
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,7 +140,9 @@ class Release:
     def explain(self) -> "Explanation | ItemExplanation":
         """Say which rows no method could publish within the boundaries, and what other boundaries would change.
 
-        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. With the
+        Counted, not guessed: `sentences` in words, `lost` group by group, `remedies` boundary by boundary. Rows that
+        were suppressed though no boundary forces it, for other parts of the promise or for a smaller loss, are said to
+        be so. With the
         method `itemsets`, say which rare sets forced each generalization: `sentences`, and `reasons` label by label.
         """
         from ringfence.search.groups.boundaries import Explanation, explain_suppression
@@ -149,10 +151,11 @@ class Release:
             return self.item_plan.explain()
         if self.spec.data.composite:
             raise SpecError("data.composite = true: people are suppressed for all their rows, not for a boundary")
+        gone = int(self.metrics.get("suppressed", 0))
         if self.spec.has_buckets:
-            return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=())
+            return Explanation(int(self.metrics["rows"]), suppressed=0, unbounded=0, lost=(), remedies=(), gone=gone)
         least = [self.spec.least_values(part.name) for part in self.census.sensitive]
-        return explain_suppression(self.census, k=self.spec.k, least_values=least)
+        return replace(explain_suppression(self.census, k=self.spec.k, least_values=least), gone=gone)
 
     @property
     def _applied(self) -> bool:

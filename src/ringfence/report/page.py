@@ -3,7 +3,7 @@
 import platform
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -269,7 +269,8 @@ def _explanation(census: Census, plan: Plan, spec: Spec) -> list[str]:
     if plan.together is None or not bounded:
         return []
     least = [spec.least_values(part.name) for part in census.sensitive]
-    return list(explain_suppression(census, k=spec.k, least_values=least).sentences)
+    explanation = explain_suppression(census, k=spec.k, least_values=least)
+    return list(replace(explanation, gone=plan.suppressed_rows).sentences)
 
 
 def _fate(plan: Plan, spec: Spec) -> str:

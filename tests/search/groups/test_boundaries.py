@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ringfence as rf
 from ringfence.census.census import Census
-from ringfence.search.groups.boundaries import explain_suppression, failure, maximum_allowed
+from ringfence.search.groups.boundaries import Explanation, explain_suppression, failure, maximum_allowed
 from ringfence.spec import Spec
+from ringfence.spec.method import MethodTable
 from ringfence.values.hierarchy import Hierarchy
 from tests.clusterings import ancestors
 from tests.tables import Case, cases, count, with_parts
@@ -144,3 +147,17 @@ def test_an_explanation_says_which_boundary_is_to_blame() -> None:
         " group of them, place hills, sex m: 1 value of 'job', 2 needed);"
         " if 'place' were allowed one level more, 0 would"
     )
+
+
+def test_rows_that_no_boundary_forces_out_are_told_apart_from_those_that_one_does() -> None:
+    table = pa.table({"sex": ["m"] * 6 + ["f"] * 6 + ["d"], "age": [31] * 6 + [32] * 6 + [95]})
+    sex, age = {"role": "quasi", "hierarchy": "flat"}, {"role": "quasi", "hierarchy": {"intervals": [10]}}
+    spec = Spec(attributes={"sex": sex, "age": age}, privacy={"k": 3}, method={"suppression": 0.2})
+    release = rf.anonymize(table, spec)
+    assert release.metrics["suppressed"] == 1
+    assert release.explain().sentences == ("1 of 13 rows was suppressed, which no boundary forces.",)
+    whole = rf.anonymize(table, spec.model_copy(update={"method": MethodTable(suppression=0)}))
+    assert whole.explain().sentences == ("No row has to be suppressed.",)
+    both = replace(Explanation(rows=8, suppressed=3, unbounded=0, lost=(), remedies=()), gone=5).sentences
+    assert both[0].startswith("3 of 8 rows have to be suppressed")
+    assert both[-1] == "Beyond these, 2 rows were suppressed, which no boundary forces."

@@ -85,7 +85,7 @@ class Explanation:
     """Which rows must be suppressed, and what each boundary has to do with it.
 
     `lost` are groups of rows, the largest first; `remedies` has an entry for each attribute with a boundary, and
-    `unbounded` says how many rows would go without any boundary.
+    `unbounded` says how many rows would go without any boundary. `gone` is how many were suppressed in a release.
     """
 
     rows: int
@@ -93,23 +93,38 @@ class Explanation:
     unbounded: int
     lost: tuple[Lost, ...]
     remedies: tuple[Remedy, ...]
+    gone: int = 0
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The explanation in words."""
         if self.suppressed == 0:
-            return ("No row has to be suppressed.",)
-        first = (
-            f"{self.suppressed:,} of {self.rows:,} rows have to be suppressed: within the boundaries, too few others"
-        )
+            return (self._chosen or "No row has to be suppressed.",)
+        have = f"{self.suppressed:,} of {_rows(self.rows)} {'has' if self.rows == 1 else 'have'} to be suppressed"
         return (
-            f"{first} may be published like them.",
+            f"{have}: within the boundaries, too few others may be published like them.",
             *(
-                f"If {remedy.attribute!r} were allowed one level more, {remedy.raised:,} rows instead of"
+                f"If {remedy.attribute!r} were allowed one level more, {_rows(remedy.raised)} instead of"
                 f" {self.suppressed:,} would go; without its boundary, {remedy.removed:,}."
                 for remedy in self.remedies
             ),
+            *([self._chosen] if self._chosen else []),
         )
+
+    @property
+    def _chosen(self) -> str:
+        """What is said of rows that were suppressed though no boundary forces it; empty if there are none."""
+        chosen = self.gone - self.suppressed
+        if chosen <= 0:
+            return ""
+        were = "was" if chosen == 1 else "were"
+        if self.suppressed:
+            return f"Beyond these, {_rows(chosen)} {were} suppressed, which no boundary forces."
+        return f"{chosen:,} of {_rows(self.rows)} {were} suppressed, which no boundary forces."
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def explain_suppression(census: Census, *, k: int, least_values: Sequence[int] = ()) -> Explanation:
@@ -141,7 +156,7 @@ def explain_suppression(census: Census, *, k: int, least_values: Sequence[int] =
     >>> [(lost.labels, lost.rows, lost.saved_by) for lost in explanation.lost]
     [({'age': '[30, 40)'}, 1, ('age',)), ({'age': '[40, 50)'}, 1, ())]
     >>> print(explanation.sentences[1])
-    If 'age' were allowed one level more, 1 rows instead of 2 would go; without its boundary, 0.
+    If 'age' were allowed one level more, 1 row instead of 2 would go; without its boundary, 0.
 
     Campan, Truta, Cooper 2010, Property 6: the rows are those of the set OUT. What other boundaries would do is ours.
     """
