@@ -1181,3 +1181,17 @@ def test_a_terminal_that_knows_ascii_only_does_not_stop_a_run(desk: Desk) -> Non
     assert (finished.returncode, finished.stderr) == (0, b"")
     assert b"The promise holds." in finished.stdout
     assert desk.rows()[0]["年齢"] == "若い"
+
+
+def test_run_tells_of_labels_in_the_release_and_not_of_those_of_suppressed_rows(desk: Desk) -> None:
+    desk.put(
+        "sex,age\n" + "m,31\n" * 6 + "f,32\n" * 6 + "d,95\n",
+        '[attributes.sex]\nrole = "quasi"\nhierarchy = "flat"\n'
+        '[attributes.age]\nrole = "quasi"\nhierarchy = { intervals = [10] }',
+        privacy="k = 3",
+        method="suppression = 0.2",
+    )
+    shown = done(desk.run("--explain")).out
+    assert "2 of 3  f, m\n" in shown
+    assert "2 of 3  31, 32\n" in shown
+    assert "1 of 13 rows was suppressed, which no boundary forces." in shown

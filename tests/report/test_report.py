@@ -35,6 +35,7 @@ from ringfence.report.evidence import (
     uniformities,
     width_bins,
 )
+from ringfence.report.pictures import SUPPRESSED, groups
 from ringfence.report.words import percent
 from ringfence.samples import people, people_spec
 from ringfence.search.decision import Decision
@@ -549,3 +550,23 @@ def test_the_page_of_an_audit_of_nothing_and_of_two_tables() -> None:
     )
     text = Page(audit_page(rf.anonymize(people, spec, attacks="all").audit, spec)).text
     assert "In no bucket has a value of “ill” more than one in 2 of the rows" in text
+
+
+def test_labels_that_only_suppressed_rows_have_are_not_told_as_published() -> None:
+    """One row is alone with its sex and its decade: neither its label nor its value is published."""
+    table = pa.table({"sex": ["m"] * 6 + ["f"] * 6 + ["d"], "age": [31, 33, 35] * 4 + [95]})
+    sex, age = {"role": "quasi", "hierarchy": {"tree": {"one": ["m", "f"], "other": ["d", "x"]}}}, {"intervals": [10]}
+    spec = rf.Spec(
+        attributes={"sex": sex, "age": {"role": "quasi", "hierarchy": age}},
+        privacy={"k": 3},
+        method={"name": "levels", "levels": {"sex": 1, "age": 1}, "suppression": 0.2},
+    )
+    release = rf.anonymize(table, spec)
+    released = release.plan.published(release.census)
+    assert released is not None
+    assert [released.labels(place) for place in range(2)] == [{"one"}, {"[30, 40)"}]
+    assert "sex: 3 values become 1 label, 1 is suppressed" in release.report().html
+    assert "age: 4 values become 1 label, 1 is suppressed" in release.report().html
+    found = groups(release.census.quasi[0], release.plan.columns["sex"].labels, released.kept(0))
+    assert [(group.label, group.lines) for group in found] == [("one", ("m", "f")), (SUPPRESSED, ("d",))]
+    assert "[90, 100)" not in release.report().html

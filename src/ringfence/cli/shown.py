@@ -68,13 +68,18 @@ def show_release(release: Release) -> None:
 
 
 def _show_columns(release: Release) -> None:
-    """Print how each attribute was recoded, and some labels that it is published under."""
+    """Print how each attribute was recoded, and some of the labels that it has in the release."""
     spec, levels = release.spec, release.plan.levels
     columns = {**release.plan.columns}
     columns |= {} if release.item_plan is None else release.item_plan.columns
+    released = release.plan.published(release.census)
     rows = [("attribute", "recoding", "labels", "for example")]
     for name, column in columns.items():
-        labels = list(dict.fromkeys(label for label in column.labels if label is not None))
+        labels, values = list(dict.fromkeys(label for label in column.labels if label is not None)), len(column.leaves)
+        if released is not None and name in release.census.names:
+            place = release.census.names.index(name)
+            published, values = released.labels(place), release.census.quasi[place].occurring
+            labels = [label for label in labels if label in published]
         recoding = spec.scheme_of(name) if spec.method.traits.by_scheme else spec.method.name
         if name in levels:
             recoding = f"level {levels[name]}"
@@ -82,7 +87,7 @@ def _show_columns(release: Release) -> None:
             recoding = "item cut"
         if column.changes_nothing:
             recoding = "as it is"
-        rows.append((name, recoding, f"{len(labels):,} of {len(column.leaves):,}", ", ".join(map(clipped, labels[:3]))))
+        rows.append((name, recoding, f"{len(labels):,} of {values:,}", ", ".join(map(clipped, labels[:3]))))
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     for row in rows if columns else []:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))

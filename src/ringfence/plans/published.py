@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from ringfence.arrays import Bools, Floats, Longs, distinct_rows
-from ringfence.census.census import Census, Quasi, Sensitive
+from ringfence.census.census import Census, Sensitive
 from ringfence.census.covers import Shown
 
 Label = str | None
@@ -54,6 +54,17 @@ class Published:
     def suppressed_rows(self) -> int:
         """How many rows are suppressed, masked ones included."""
         return self.census.rows - int(self.weights[~self.masked].sum())
+
+    def labels(self, attribute: int) -> set[Label]:
+        """Return the labels that an attribute has in the release, masked rows aside."""
+        part = self.shown[attribute]
+        return {part.covers.labels[j] for j in np.unique(part.value[~self.masked]).tolist()}
+
+    def kept(self, attribute: int) -> Bools:
+        """Return which leaves of an attribute any row has that is not suppressed."""
+        kept = np.zeros(self.census.quasi[attribute].hierarchy.leaves, bool)
+        kept[self.before[~self.masked, attribute]] = True
+        return kept
 
     @cached_property
     def homes(self) -> Longs:
@@ -118,13 +129,6 @@ class PlanColumn(ABC):
     def tells_nothing(self) -> bool:
         """Whether all values are published under one label that is none of them."""
         return len(set(self.labels)) == 1 and not self.changes_nothing
-
-    def labels_used(self, quasi: Quasi) -> int:
-        """Return under how many labels the values that occur are published."""
-        by_leaf = self.label_of_leaf
-        if by_leaf is None:
-            return len(self.labels)
-        return len({by_leaf[leaf] for leaf in np.flatnonzero(quasi.rows).tolist()})
 
 
 def others(census: Census) -> list[Sensitive]:

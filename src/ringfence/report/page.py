@@ -73,8 +73,8 @@ def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
             continue  # a sentence says it all
         name = _file_name("recoding", place, quasi.name)
         if column.label_of_leaf is not None:
-            title = f"{quasi.name}: {some(quasi.occurring, 'value')} become {some(column.labels_used(quasi), 'label')}"
-            drawn.add(name, title, pictures.recoding(quasi, column.label_of_leaf, title))
+            title = f"{quasi.name}: {_recoded(released, place - 1)}"
+            drawn.add(name, title, pictures.recoding(quasi, column.label_of_leaf, released.kept(place - 1), title))
         elif quasi.numeric:
             reach = evidence.spans(released, place - 1)
             title = f"{quasi.name}: {_reach(reach, dates=quasi.has_dates)}"
@@ -97,6 +97,14 @@ def draw(released: Published, plan: Plan, spec: Spec) -> Drawn:
         title = _pairs_title(drawn.pairs)
         drawn.add("associations", title, plots.associations(drawn.pairs, title))
     return drawn
+
+
+def _recoded(released: Published, attribute: int) -> str:
+    """Say how many labels the values of an attribute become, and how many of them are only in suppressed rows."""
+    quasi, kept = released.census.quasi[attribute], released.kept(attribute)
+    gone = int(((quasi.rows > 0) & ~kept).sum())
+    left = f", {gone:,} {'is' if gone == 1 else 'are'} suppressed" if gone else ""
+    return f"{some(quasi.occurring, 'value')} become {some(len(released.labels(attribute)), 'label')}{left}"
 
 
 def _widths(bins: Sequence[evidence.WidthBin]) -> str:
@@ -288,12 +296,12 @@ def _done(census: Census, plan: Plan, drawn: Drawn, spec: Spec) -> list[dict[str
         {
             "name": quasi.name,
             "values": quasi.occurring,
-            "labels": plan.columns[quasi.name].labels_used(quasi),
+            "labels": len(drawn.released.labels(place)),
             "recoding": _recoding(quasi, plan, spec),
             "loss": drawn.losses[quasi.name],
             "moved": marginal.moved,
         }
-        for quasi, marginal in zip(census.quasi, drawn.marginals, strict=True)
+        for place, (quasi, marginal) in enumerate(zip(census.quasi, drawn.marginals, strict=True))
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ringfence.arrays import Bools
 from ringfence.census.census import Quasi
 from ringfence.plans.published import Label
 from ringfence.report import vega
@@ -29,16 +30,18 @@ MOST_VALUES, FEWEST_VALUES = 5, 3
 """How many lines a label has at most where not all values have a place, and with fewer than which it has but one."""
 LINE_HEIGHT = 17
 
+SUPPRESSED = "suppressed: not published"
 
-def recoding(quasi: Quasi, label_of: Sequence[Label], title: str) -> Chart:
-    """Draw which values are published under which label."""
+
+def recoding(quasi: Quasi, label_of: Sequence[Label], kept: Bools, title: str) -> Chart:
+    """Draw which values are published under which label; those that are not `kept` are not published."""
     placed = [leaf for leaf, key in enumerate(quasi.keys) if key is not None and quasi.rows[leaf]]
     if len(placed) > 1:
         line = on_line(quasi, placed, quasi.rows)
-        bands = _bands(quasi, label_of, placed, line.width)
+        bands = _bands(quasi, label_of, kept, placed, line.width)
         if bands is not None:
             return finish(_ruler(quasi, line, bands), title)
-    return finish(_tree(quasi, label_of), title)
+    return finish(_tree(quasi, label_of, kept), title)
 
 
 # The ruler
@@ -53,21 +56,27 @@ class Stripe:
     high: float
 
 
-def _bands(quasi: Quasi, label_of: Sequence[Label], placed: list[int], width: float) -> list[Stripe] | None:
+def _bands(
+    quasi: Quasi, label_of: Sequence[Label], kept: Bools, placed: list[int], width: float
+) -> list[Stripe] | None:
     """Return the published labels as neighbouring stretches of a line; None where they are no such thing.
 
     A label that names an interval stands for that; any other reaches from its first value to the first of the next.
+    One that only suppressed rows would have leaves a gap.
     """
     runs: list[tuple[str | None, list[float]]] = []
     for leaf in sorted(placed, key=lambda leaf: position(quasi.keys[leaf])):
         if not runs or runs[-1][0] != label_of[leaf]:
             runs.append((label_of[leaf], []))
         runs[-1][1].append(position(quasi.keys[leaf]))
-    if len({label for label, _ in runs}) < len(runs):
+    published = {label_of[leaf] for leaf in np.flatnonzero(kept).tolist()}
+    if len({label for label, _ in runs}) < len(runs) or not published & {label for label, _ in runs}:
         return None
     ends = [*(places[0] for _, places in runs), runs[-1][1][-1] + width]
     bands = []
     for (label, _), (low, high) in zip(runs, pairwise(ends), strict=True):
+        if label not in published:
+            continue
         named = INTERVAL.fullmatch(label or "")
         if named:
             bands.append(Stripe(shown(label), float(named[1]), float(named[2]) + width * (named[3] == "]")))
@@ -128,18 +137,22 @@ class Group:
     share: float
 
 
-def groups(quasi: Quasi, label_of: Sequence[Label]) -> list[Group]:
-    """Return the labels with the values under them, cut down to what fits on a page: the commonest stay."""
+def groups(quasi: Quasi, label_of: Sequence[Label], kept: Bools) -> list[Group]:
+    """Return the labels with the values under them, cut down to what fits on a page: the commonest stay.
+
+    Values that are not `kept`, which only suppressed rows have, come last.
+    """
     members: dict[str | None, list[int]] = {}
-    for leaf in np.flatnonzero(quasi.rows).tolist():
+    for leaf in np.flatnonzero((quasi.rows > 0) & kept).tolist():
         members.setdefault(label_of[leaf], []).append(leaf)
     rows = {label: int(quasi.rows[leaves].sum()) for label, leaves in members.items()}
     labels = list(members)
     if len(labels) > MOST_GROUPS:
         labels = sorted(labels, key=lambda label: -rows[label])[: MOST_GROUPS - 1]
     total = int(quasi.rows.sum())
-    crowded = sum(len(members[label]) for label in labels) > MOST_LINES
-    most = min(MOST_VALUES, MOST_LINES // len(labels)) if crowded else MOST_LINES
+    gone = np.flatnonzero((quasi.rows > 0) & ~kept).tolist()
+    crowded = sum(len(members[label]) for label in labels) + len(gone) > MOST_LINES
+    most = min(MOST_VALUES, MOST_LINES // (len(labels) + bool(gone))) if crowded else MOST_LINES
     most = most if most >= FEWEST_VALUES else 1
     found = [Group(shown(label), _lines(quasi, members[label], most), rows[label] / total) for label in labels]
     if len(labels) < len(members):
@@ -147,6 +160,8 @@ def groups(quasi: Quasi, label_of: Sequence[Label]) -> list[Group]:
         left = sum(rows.values()) - sum(rows[label] for label in labels)
         values = sum(len(leaves) for leaves in members.values()) - sum(len(members[label]) for label in labels)
         found.append(Group(f"and {rest:,} more labels", (f"{values:,} more values",), left / total))
+    if gone:
+        found.append(Group(SUPPRESSED, _lines(quasi, gone, most), int(quasi.rows[gone].sum()) / total))
     return found
 
 
@@ -160,19 +175,19 @@ def _lines(quasi: Quasi, leaves: list[int], most: int) -> tuple[str, ...]:
     return (*(shown(quasi.hierarchy.labels[leaf], 30) for leaf in common), f"and {len(leaves) - most + 1:,} more")
 
 
-def _tree(quasi: Quasi, label_of: Sequence[Label]) -> Chart:
+def _tree(quasi: Quasi, label_of: Sequence[Label], kept: Bools) -> Chart:
     """Draw values at the left, joined by brackets to the label that they are published under."""
     left, right, end = WIDTH * 0.44, WIDTH * 0.53, WIDTH - 10
     strokes: list[dict[str, float]] = []
     values = [_text(0, left - 6, "original", FAINT), _text(0, end, "rows", FAINT)]
     labels = [_text(0, right + 6, "published as", FAINT)]
     at = 1.3
-    for group in groups(quasi, label_of):
+    for group in groups(quasi, label_of, kept):
         places = [at + number for number in range(len(group.lines))]
         middle = (places[0] + places[-1]) / 2
         values += [_text(place, left - 6, line, INK) for place, line in zip(places, group.lines, strict=True)]
         values.append(_text(middle, end, percent(group.share), FAINT))
-        labels.append(_text(middle, right + 6, group.label, RELEASE))
+        labels.append(_text(middle, right + 6, group.label, FAINT if group.label == SUPPRESSED else RELEASE))
         bend = (left + right) / 2
         strokes += [{"x": left, "x2": bend, "y": place, "y2": place} for place in places]
         strokes.append({"x": bend, "x2": bend, "y": places[0], "y2": places[-1]})

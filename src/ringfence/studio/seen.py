@@ -98,7 +98,7 @@ def seen(census: Census, plan: Plan, spec: Spec, first: FirstRows) -> dict[str, 
         "masked": plan.masked,
         "classes": len(released.sizes),
         "detail": _detail(losses, census),
-        "attributes": [_attribute(quasi, plan, spec, losses) for quasi in census.quasi],
+        "attributes": [_attribute(released, a, plan, spec, losses) for a in range(len(census.quasi))],
         "sizes": {
             "before": [vars(part) for part in size_bins(census.sizes, k, largest)],
             "after": [vars(part) for part in size_bins(released.sizes, k, largest)],
@@ -123,8 +123,11 @@ def _detail(losses: Mapping[str, float], census: Census) -> float:
     return sum(weights[name] * loss for name, loss in losses.items()) / sum(weights.values())
 
 
-def _attribute(quasi: Quasi, plan: Plan, spec: Spec, losses: Mapping[str, float]) -> dict[str, Any]:
+def _attribute(
+    released: Published, attribute: int, plan: Plan, spec: Spec, losses: Mapping[str, float]
+) -> dict[str, Any]:
     """Return what became of one attribute."""
+    quasi, published = released.census.quasi[attribute], released.labels(attribute)
     column, level = plan.columns[quasi.name], plan.levels.get(quasi.name)
     if column.changes_nothing:
         how = "as it is"
@@ -136,11 +139,11 @@ def _attribute(quasi: Quasi, plan: Plan, spec: Spec, losses: Mapping[str, float]
         how = {"hierarchy": "labels of its hierarchy", "set": "sets", "range": "ranges"}[spec.shown_as(quasi.name)]
     else:
         how = spec.scheme_of(quasi.name)
-    labels = [label for label in dict.fromkeys(column.labels) if label is not None]
+    labels = [label for label in dict.fromkeys(column.labels) if label is not None and label in published]
     return {
         "name": quasi.name,
         "values": quasi.occurring,
-        "labels": column.labels_used(quasi),
+        "labels": len(published),
         "how": how,
         "examples": labels[:EXAMPLES],
         "loss": losses[quasi.name],
