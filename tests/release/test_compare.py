@@ -197,6 +197,24 @@ def test_candidates_without_lists_need_no_hierarchy() -> None:
     assert rf.anonymize(people().drop_columns("ill"), found["local-use-nodes"].spec).audit.ok
 
 
+def test_schemes_are_plain_where_no_cell_is_a_list() -> None:
+    """Runs of numbers are ranges, runs of words are lists; sets list numbers, too."""
+    words, numbers = {"role": "quasi", "hierarchy": "flat"}, {"role": "quasi", "hierarchy": {"intervals": [10]}}
+    both = {each.name: each for each in candidates(spec(attributes={"age": numbers, "town": words}))}
+    assert {name for name, each in both.items() if name.startswith("optimal-") and each.plain} == {
+        "optimal-level",
+        "optimal-cut",
+    }
+    ages = {each.name: each for each in candidates(spec(attributes={"age": numbers}))}
+    assert {name for name, each in ages.items() if name.startswith("optimal-") and not each.plain} == {
+        "optimal-set",
+        "optimal-guided-set",
+    }
+    table, asked = people().select(["town"]), spec(attributes={"town": words})
+    found = rf.compare(table, asked, methods=["optimal-set"])
+    assert "; cells list values, as {a, b}" in found.page().kind("optimal-set")
+
+
 def test_candidates_can_be_named_and_other_promises_come_last() -> None:
     everything = [each.name for each in candidates(spec())]
     first = [name.split("-")[0] for name in everything[: everything.index("ring-sets")]]

@@ -57,10 +57,12 @@ class Candidate:
 
     @property
     def plain(self) -> bool:
-        """Whether ordinary software can read its releases: values recoded alike everywhere, ranges, nodes; no lists."""
+        """Whether ordinary software can read its releases: ranges and labels of hierarchies; no cell is a list."""
         spec = self.spec
         if spec.groups_rows:
             return not any(spec.shown_as(name) == "set" for name in spec.of_role("quasi"))
+        if spec.method.traits.by_scheme:
+            return not any(_lists(spec, name) for name in spec.of_role("quasi"))
         return spec.method.traits.way in (RECODES, BASKETS)
 
     @property
@@ -97,6 +99,15 @@ class Candidate:
         if "effort" in method.traits.options and method.effort != "fast":
             hurried["effort"] = "good" if seconds > LEAST_FOR_GOOD * rows else "fast"
         return self.spec.model_copy(update={"method": method.model_copy(update=hurried)})
+
+
+def _lists(spec: Spec, name: str) -> bool:
+    """Whether a scheme may list values of an attribute: in sets, in runs of what is no number or date, and in runs that
+    a boundary interrupts."""
+    scheme, attribute = spec.scheme_of(name), spec.attributes[name]
+    if scheme in ("level", "cut"):
+        return False
+    return scheme in ("set", "guided-set") or not attribute.measured or attribute.boundary is not None
 
 
 def _promises(spec: Spec) -> Iterator[str]:

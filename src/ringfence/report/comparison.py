@@ -74,7 +74,7 @@ class ComparisonPage:
 
     def _looks(self, row: Row) -> str:
         if METHODS[row["method"]].way == RECODES:
-            return "each value recoded alike everywhere"
+            return "each value recoded alike everywhere" + ("" if row["plain"] else "; cells list values, as {a, b}")
         return "ranges and labels of hierarchies" if row["plain"] else "cells list values, as {a, b}"
 
     def _row(self, name: str) -> Row:
