@@ -59,7 +59,7 @@ def test_a_plan_is_a_tree_of_labels_and_their_values(release: rf.Release) -> Non
         f"├─ {NASTY}: level 1, 2 labels for 3 values",
         f"│  ├─ {NASTY}: a, b",
         "│  ├─ a missing value: a missing value",
-        "└─ 1 rows in 1 classes dropped",
+        "└─ 1 row in 1 class dropped",
     ]
 
 
@@ -76,6 +76,20 @@ def test_a_verdict_with_findings_shows_them(release: rf.Release) -> None:
         attributes={"x": {"role": "quasi"}}, privacy={"k": 9}).privacy}))  # fmt: skip
     assert "The promise does not hold." in text_of(verdict._repr_html_())
     assert "fewer than k = 9" in text_of(verdict._repr_html_())
+
+
+def test_what_loses_most_is_not_what_loses_least() -> None:
+    """One row of seven is suppressed: every attribute loses as much as the others."""
+    method, flat = {"suppression": 0.2}, {"role": "quasi", "hierarchy": "flat"}
+    table = pa.table({"sex": list("mmmfffd"), "town": list("aaabbbc")})
+    both = rf.anonymize(
+        table, rf.Spec(attributes=dict.fromkeys(("sex", "town"), flat), privacy={"k": 3}, method=method)
+    )
+    assert "14\u00a0% of the detail is lost, as much in each attribute\n" in repr(both)
+    assert "Each attribute loses 14\u00a0% of its detail" in both.report().html
+    one = rf.anonymize(table.select(["sex"]), rf.Spec(attributes={"sex": flat}, privacy={"k": 3}, method=method))
+    assert "14\u00a0% of the detail is lost, all of it in “sex”\n" in repr(one)
+    assert "“sex” loses 14\u00a0% of its detail" in one.report().html
 
 
 def test_a_release_at_the_prompt_is_a_card(release: rf.Release) -> None:

@@ -357,6 +357,7 @@ def test_tiny_tables() -> None:
     table = pa.table({"age": [31], "illness": ["flu"]})
     draft = draft_of(table)
     assert rf.Spec.loads(draft.toml).privacy.k == 2
+    assert "nobody can be told from 1 other by" in draft.toml
     with pytest.raises(Unsatisfiable):
         run(draft, table)
     table = pa.table({"age": [31, 32], "illness": ["flu", "cold"]})

@@ -173,7 +173,7 @@ def test_files_are_written_audited_and_hashed(files: rf.Spec, tmp_path: Path) ->
     assert "The promise holds" in page
     assert "There is no k." in page
     assert AnatomyPlan.load(tmp_path / "out/private/plan.json") == release.plan
-    with pytest.raises(DataError, match="another format or kind"):
+    with pytest.raises(DataError, match="A plan of buckets is about the rows that it was made for"):
         rf.apply(tmp_path / "out/private/plan.json", PEOPLE)
 
     release.save(tmp_path / "again", "parquet", plots=True)

@@ -260,7 +260,7 @@ def test_a_plan_says_what_forced_each_generalization_and_survives_being_saved(tm
     assert release.explain().sentences == ("a1, a2: published as A; apart, there would be {a1, a2} in 1 row.",)
     plan.save(tmp_path / "plan.json")
     assert ItemPlan.load(tmp_path / "plan.json") == plan
-    with pytest.raises(DataError, match="another format or kind"):
+    with pytest.raises(DataError, match="another kind, 'item'; allowed: 'global'"):
         rf.apply(tmp_path / "plan.json", pa.table({"basket": ROWS}))
 
 

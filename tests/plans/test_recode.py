@@ -131,6 +131,17 @@ def test_a_damaged_plan_is_refused(damage: str) -> None:
         GlobalPlan.loads(json.dumps(content))
 
 
+@pytest.mark.parametrize(("kind", "what"), [("group", "groups"), ("ring", "rings"), ("anatomy", "buckets")])
+def test_a_plan_about_rows_says_that_it_cannot_be_applied_to_others(kind: str, what: str) -> None:
+    content = json.loads(PLAN.dumps()) | {"kind": kind}
+    with pytest.raises(DataError) as refused:
+        GlobalPlan.loads(json.dumps(content))
+    assert str(refused.value) == (
+        f"this is a plan of another kind, '{kind}'; allowed: 'global'. A plan of {what} is about the rows that it was"
+        " made for, and cannot be applied to others; method.name = 'optimal' and 'levels' make plans that recode values"
+    )
+
+
 def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_bytes(b"\xff\xfe")
     for name in ("none.json", "plan.json"):

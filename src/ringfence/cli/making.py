@@ -180,7 +180,10 @@ def apply(
     if json_:
         print_json(release_json(release))
         return
+    from ringfence.audit.verdict import some
+
     metrics = release.metrics
     lost = metrics["suppressed"] + metrics["unknown"]
-    print(f"{metrics['rows']:,} rows in {metrics['classes']:,} classes written to {output}, {lost:,} suppressed\n")
+    rows, classes = some(int(metrics["rows"]), "row"), some(int(metrics["classes"]), "class")
+    print(f"{rows} in {classes} written to {output}, {lost:,} suppressed\n")
     print(release.audit)

@@ -33,6 +33,7 @@ CERTIFICATES = {"row": "row bound: each row by itself", "dual": "dual bound: pri
 
 def _found(search: "SearchResult", *, judged: bool) -> str:
     """Say how good the answer of a search is known to be, what a freer scheme bought, and what it took."""
+    from ringfence.audit.verdict import some
     from ringfence.search.progress import MOST_COUNTED
 
     proof = "proven optimal"
@@ -45,7 +46,7 @@ def _found(search: "SearchResult", *, judged: bool) -> str:
         )
     elif not search.optimal:
         proof = f"not proven optimal: none costs less than {search.bound:,.6g}, at most {search.gap:.1%} can be saved"
-    nodes = f"; {search.nodes:,} recodings judged" if judged else ""
+    nodes = f"; {some(search.nodes, 'recoding')} judged" if judged else ""
     if judged and search.pruned < MOST_COUNTED:  # more are not counted
         nodes += f", {search.pruned:,} ruled out"
     bought = (

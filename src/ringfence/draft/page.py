@@ -120,7 +120,10 @@ def _data(content: Content) -> Iterator[str]:
 def _privacy(content: Content) -> Iterator[str]:
     yield "[privacy]"
     if content.together.columns:
-        whom = "others" if content.people is None else "other people, whatever rows they have,"
+        one = content.k == 2
+        whom = "other" if one else "others"
+        if content.people is not None:
+            whom = "other person, whatever rows they have," if one else "other people, whatever rows they have,"
         yield from _comment(f"k: nobody can be told from {content.k - 1} {whom} by the quasi-identifiers.")
     yield f"k = {content.k}"
     if any(stated.column.role == "items" for stated in content.attributes):
@@ -241,7 +244,7 @@ def _pairs(content: Content) -> Iterator[str]:
     count = len(together.columns)
     whose = "It has" if count == 1 else f"{'Both' if count == 2 else f'All {count}'} together have"
     yield from _comment(
-        f"How identifying the quasi-identifiers are. {whose} {together.distinct:,} combinations of values;"
+        f"How identifying the quasi-identifiers are. {whose} {_some(together.distinct, 'combination')} of values;"
         f" {_alone(together.unique)}."
     )
     if content.pairs:

@@ -18,6 +18,13 @@ from ringfence.rows.steps import CarryOut
 
 FORMAT = "ringfence plan 2"
 
+ABOUT = {
+    "group": "A plan of groups is about the rows that it was made for, and cannot be applied to others",
+    "ring": "A plan of rings is about the rows that it was made for, and cannot be applied to others",
+    "anatomy": "A plan of buckets is about the rows that it was made for, and cannot be applied to others",
+}
+"""What is said of plans that decide on rows, where one that recodes values is needed."""
+
 CHUNK = 100_000
 """How many cells of a table are written in one go."""
 
@@ -108,7 +115,7 @@ class Plan(ABC):
             found = json.loads(text)
             written = (found.pop("format"), found.pop("kind"))
             if written != (FORMAT, cls.kind):
-                raise DataError(f"this is a plan of another format or kind, {written}; allowed: {(FORMAT, cls.kind)}")
+                raise DataError(cls._refusal(*written))
             plan: Self = TypeAdapter(cls).validate_json(text, strict=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
@@ -119,6 +126,16 @@ class Plan(ABC):
                 "this is not a plan, or a damaged one: it is not the JSON that a plan is saved as"
             ) from None
         return plan
+
+    @classmethod
+    def _refusal(cls, form: object, kind: object) -> str:
+        """Say why a plan of another format or kind is none of this one."""
+        if form != FORMAT:
+            return f"this is a plan of another format, {form!r}; allowed: {FORMAT!r}"
+        why = f"this is a plan of another kind, {kind!r}; allowed: {cls.kind!r}"
+        if kind not in ABOUT or not cls.recodes_values:
+            return why
+        return f"{why}. {ABOUT[str(kind)]}; method.name = 'optimal' and 'levels' make plans that recode values"
 
     def save(self, path: str | Path) -> None:
         """Write the plan to a JSON file."""

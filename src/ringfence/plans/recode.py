@@ -183,7 +183,8 @@ class GlobalPlan(Plan):
 
     def _fate(self) -> str:
         fate = "masked" if self.masked else "dropped"
-        return f"{self.suppressed_rows:,} rows in {len(self.suppressed):,} classes {fate}"
+        rows, classes = self.suppressed_rows, len(self.suppressed)
+        return f"{rows:,} row{'s' * (rows != 1)} in {classes:,} class{'es' * (classes != 1)} {fate}"
 
     def __str__(self) -> str:
         lines = ["Global plan"]

@@ -109,9 +109,10 @@ def _lost(overall: float, losses: Mapping[str, float]) -> str:
     if not any(losses.values()):
         return "No detail is lost."
     most, least = max(losses, key=lambda name: losses[name]), min(losses, key=lambda name: losses[name])
-    where = f"“{most}” loses most ({percent(losses[most])})"
-    where += f", “{least}” least ({percent(losses[least])})" if len(losses) > 1 else ""
-    return f"{percent(overall)} of the detail is lost: {where}"
+    lost, highest, lowest = f"{percent(overall)} of the detail is lost", percent(losses[most]), percent(losses[least])
+    if highest == lowest:
+        return f"{lost}, as much in each attribute" if len(losses) > 1 else f"{lost}, all of it in “{most}”"
+    return f"{lost}: “{most}” loses most ({highest}), “{least}” least ({lowest})"
 
 
 def _examples(released: Published) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

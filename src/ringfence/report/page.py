@@ -163,8 +163,11 @@ def _loss_title(losses: dict[str, float]) -> str:
     if all_lost:
         rest = f"; “{least}” loses least, {percent(losses[least])}" if len(all_lost) < len(losses) else ""
         return f"{joined(all_lost)} tell{'s' * (len(all_lost) == 1)} nothing any more{rest}"
-    rest = f", “{least}” least ({percent(losses[least])})" if len(losses) > 1 else ""
-    return f"“{most}” loses most detail ({percent(losses[most])}){rest}"
+    highest, lowest = percent(losses[most]), percent(losses[least])
+    if highest == lowest:
+        whose = "Each attribute" if len(losses) > 1 else f"“{most}”"
+        return f"{whose} loses {highest} of its detail"
+    return f"“{most}” loses most detail ({highest}), “{least}” least ({lowest})"
 
 
 def _pairs_title(pairs: Sequence[evidence.Association]) -> str:
