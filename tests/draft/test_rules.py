@@ -113,6 +113,7 @@ AMOUNTS = (
     "3{:03},12 €", "1{:03} kr", "{}.3%", "{}.3 kg", "{}kg", "$57,{:03}", "CHF 1'{:03}.50", "£{}.30", "({:03},234.00)",
     "{}.3 USD", "{}.2e+00", "12.{:03},00", "kr {}", "EUR{}", "{} mg/dl", "{}.3 mmol/L", "<{}.5", "-$ {},50", "{}.-",
     "1 {:03},50\u00a0€", "Rs. {}", "{} Mio. €", "{}.4 °C", "€ {} ", "{}\u202f‰", "{} Tsd. EUR", "R$ {}",
+    "{}/87", "{}.62€/Monat", "{}.5 € pro Monat", "approx. {}", "{}.5 %Hb", "{}.10 CR",
 )  # fmt: skip
 
 
@@ -141,6 +142,7 @@ def test_amounts_are_left_out_beside_words_and_plain_numbers() -> None:
 @pytest.mark.parametrize("word", ["keine", "n.b.", "unter der Grenze"])
 def test_exact_numbers_among_words_are_not_published_as_they_are(word: str) -> None:
     assert role_of("gehalt", [f"{at}.5" for at in range(150)] + [word] * 50) == "quasi"
+    assert role_of("gehalt", [f"{at} oder mehr, netto" for at in range(100)] + [word] * 100) == "quasi"
     assert role_of("gehalt", [f"00{at}.5" for at in range(200)]) == "quasi", "a zero in front makes no code of money"
 
 

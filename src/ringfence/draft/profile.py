@@ -50,15 +50,16 @@ CURRENCY = (
 )
 UNIT = (
     rf"({CURRENCY}|[%‰]|[°º][CFK]?|[gkmlhstKM]|(?i:[kcdm]?[gml]|[mkg]?w|kwh|hz|bpm|mio|tsd)\.?"
-    r"|[a-zµμ][a-zA-Z0-9µμ°²³/%.^·*-]{1,11}|[A-Z]{1,3}/[a-zA-Z]{1,4}|mmHg|Euros?|Dollars?|Mio\.?|Mrd\.?|Tsd\.?)"
+    r"|[a-zµμ/%][a-zA-Z0-9µμ°²³/%.^·*-]{1,11}|(per|pro|je|par|al) [a-zA-Z]{3,9}"
+    r"|[CD]R|[A-Z]{1,3}/[a-zA-Z]{1,4}|mmHg|Euros?|Dollars?|Mio\.?|Mrd\.?|Tsd\.?)"
 )
 BETWEEN = f"[{''.join(BETWEEN_THOUSANDS)}]"
 DIGITS = (
     rf"([0-9]+(({BETWEEN}[0-9]{{2,3}})*{BETWEEN}[0-9]{{3}})?([.,]([0-9]+|[-–—]{{1,2}})?)?|[.,][0-9]+)"
-    r"([eE][+-]?[0-9]{1,3})?"
+    r"([eE][+-]?[0-9]{1,3}|/[0-9]{2,3})?"
 )
 AMOUNT = (
-    rf"^{SPACE}*{SIGN}?\(?{SIGN}?{SPACE}*({CURRENCY}{SPACE}?)?{SIGN}?{SPACE}*{DIGITS}"
+    rf"^{SPACE}*((?i:ca|circa|approx|about|around|etwa|rund|env)\.?{SPACE})?{SIGN}?\(?{SIGN}?{SPACE}*({CURRENCY}{SPACE}?)?{SIGN}?{SPACE}*{DIGITS}"
     rf"({SPACE}?{UNIT}){{0,2}}\)?-?{SPACE}*$"
 )
 """A number with what people write around it: its thousands and decimals marked in any way, a currency or a unit."""
@@ -117,7 +118,8 @@ class Profile:
     dates are written in, if not as 2024-03-31. The shares are of rows with a value: `contacts` of those in which a
     telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers,
     `amounts` of these and of numbers with a unit or marks. `others` are what stands among numbers that are most of a
-    column, the commonest first. `exact` counts rows that are alone with an amount.
+    column, the commonest first. `exact` counts rows that are alone with an amount,
+    `figures` those that are so with any text in which a digit stands.
     """
 
     name: str
@@ -140,6 +142,7 @@ class Profile:
     others: tuple[str, ...] = ()
     amounts: float = 0.0
     exact: int = 0
+    figures: int = 0
     shortest: int = 0
     longest: int = 0
     is_code: bool = False
@@ -270,6 +273,7 @@ def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> di
             **_number_figures(as_number),
             "numbers": n.sum(where=_countable(as_number)),
             "exact": n.sum(where=(n == 1) & value.re_search(LOOKS["amounts"])),
+            "figures": n.sum(where=(n == 1) & value.re_search("[0-9]")),
             "days": n.sum(where=as_day.notnull()),
             "clocks": n.sum(where=value.re_search(TIME_OF_DAY)),
             "padded": n.sum(where=value.re_search("^[0-9]{2}:")),
@@ -399,6 +403,7 @@ def _profile(
         numbers=numbers,
         others=_others(counts, kind) if MOSTLY <= numbers < 1 else (),
         amounts=max(numbers, int(found.get("look amounts") or 0) / max(1, present)),
+        figures=int(found.get("figures") or 0),
         exact=int((found["alone"] if kind == "number" else found.get("exact")) or 0),
         shortest=int(found.get("shortest") or 0),
         longest=int(found.get("longest") or 0),

@@ -94,7 +94,7 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
         return Guess("identifier", MARKED, fallback=4)
     if _is_free_text(column):
         return Guess("identifier", "free text, which may hold names or anything else", fallback=1)
-    if meaning is not None and meaning.role == "sensitive" and not singles_out(column):
+    if meaning is not None and meaning.role == "sensitive" and not singles_out(column, meaning.nature):
         return Guess("sensitive", meaning.reason, meaning.nature, fallback=2)
     if column.distinct == 1 and column.missing == 0:
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
@@ -107,9 +107,13 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     return _by_values(column)
 
 
-def singles_out(column: Profile) -> bool:
-    """Whether numbers are so exact that, published as they are, they would tell people apart."""
-    return column.distinct > FEW_VALUES and column.exact > TELLING * column.present
+def singles_out(column: Profile, nature: Nature = "category") -> bool:
+    """Whether numbers are so exact that, published as they are, they would tell people apart.
+
+    What is called an amount is one in whatever way it is written, if there is a digit in it.
+    """
+    alone = max(column.exact, column.figures) if nature == "amount" else column.exact
+    return column.distinct > FEW_VALUES and alone > TELLING * column.present
 
 
 def _is_marked(column: Profile) -> bool:
