@@ -254,6 +254,12 @@ def test_advice_says_how_much_each_attribute_by_itself_would_tell(naive: float, 
     assert any(sentence.startswith(words) for sentence in advice), advice
 
 
+@pytest.mark.parametrize("proven", [True, False])
+def test_a_candidate_is_called_proven_only_if_it_is(proven: bool) -> None:
+    row = {"name": "one", "made": True, "plain": True, "proven": proven, "method": "optimal"}
+    assert ("proven" in ComparisonPage([row], "one", "one", None, spec(), 100).kind("one")) == proven
+
+
 @pytest.mark.parametrize(("naive", "said"), [(0.1, True), (0.4, False), (0.001, False)])
 def test_advice_says_where_labels_without_lists_tell_less_than_attributes_by_themselves(
     naive: float, said: bool

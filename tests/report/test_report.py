@@ -40,6 +40,7 @@ from ringfence.report.words import percent
 from ringfence.samples import people, people_spec
 from ringfence.search.decision import Decision
 from ringfence.search.progress import Watch
+from ringfence.spec.method import MethodTable
 from tests.tables import Case, cases, count, with_parts
 
 NASTY = """<b>"a" & 'b'</b> [x.y] 名前"""
@@ -570,3 +571,18 @@ def test_labels_that_only_suppressed_rows_have_are_not_told_as_published() -> No
     found = groups(release.census.quasi[0], release.plan.columns["sex"].labels, released.kept(0))
     assert [(group.label, group.lines) for group in found] == [("one", ("m", "f")), (SUPPRESSED, ("d",))]
     assert "[90, 100)" not in release.report().html
+
+
+def test_the_page_says_proven_only_of_what_is() -> None:
+    """A fifth of a second is no time to prove the best sets of ages and countries."""
+    spec = TINY_SPEC.model_copy(update={"method": MethodTable(scheme="set", suppression=0.2)})
+    quasi = {"role": "quasi"}
+    sets = rf.Spec(
+        attributes={"age": quasi, "country": quasi}, privacy={"k": 5}, method={"scheme": "set", "time_limit": 0.2}
+    )
+    release = rf.anonymize(people(3000).select(["age", "country"]), sets)
+    assert release.search is not None
+    assert not release.search.optimal
+    unproven = "the cheapest recoding of a scheme; here the best that was found, which is not proven to be the cheapest"
+    assert unproven in release.report().html
+    assert "the cheapest recoding of a scheme, proven" in rf.anonymize(TINY, spec).report().html

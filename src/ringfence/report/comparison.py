@@ -12,7 +12,7 @@ from ringfence.report import vega
 from ringfence.report.page import inline, template, versions
 from ringfence.report.style import ACCENT, FAINT, ORIGINAL, RELEASE, finish
 from ringfence.report.vega import Chart, Layer, layered
-from ringfence.report.words import percent
+from ringfence.report.words import PROVEN, percent
 from ringfence.spec import Spec
 from ringfence.spec.data import shown_name
 
@@ -70,7 +70,8 @@ class ComparisonPage:
     def kind(self, name: str) -> str:
         """Return what a candidate is and looks like, in words."""
         row = self._row(name)
-        return f"{METHODS[row['method']].line}; {self._looks(row)}"
+        line = METHODS[row["method"]].line
+        return f"{line if row.get('proven') else line.removesuffix(PROVEN)}; {self._looks(row)}"
 
     def _looks(self, row: Row) -> str:
         if METHODS[row["method"]].way == RECODES:

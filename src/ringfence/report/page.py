@@ -197,7 +197,7 @@ def every_page(subject: Subject) -> dict[str, Any]:
         "attacks": None if attacks is None else attacks.html,
         "use": None if subject.use is None else subject.use.html,
         "spec": spec,
-        "method": spec.method.traits.line,
+        "method": words.method(spec, subject.decision.search),
         "attributes": columns_table(spec),
         "versions": versions(),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringfence.audit.verdict import Verdict, some
+from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
 from ringfence.spec.attributes import BoundaryLevel
 from ringfence.spec.hierarchies import HierarchySpec
@@ -17,6 +18,9 @@ ROLES = {
     "insensitive": "insensitive: published as it is",
     "items": "items: baskets",
 }
+
+PROVEN = ", proven"
+"""How the line of a method ends that proves its answers, if there is time."""
 
 DISTANCES = {
     "equal": "for any set of values, its share in a class and in the whole differ by at most that",
@@ -42,6 +46,20 @@ def joined(names: Iterable[str]) -> str:
     """
     quoted = [f"“{name}”" for name in names]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else "".join(quoted)
+
+
+def method(spec: Spec, search: SearchResult | None) -> str:
+    """Say what the method of a run is; that its answer is proven only where it is.
+
+    >>> from ringfence.search.progress import SearchResult
+    >>> found = SearchResult(cost=0.3, optimal=False, bound=0.1, nodes=7, pruned=0, seconds=2)
+    >>> method(Spec(attributes={"age": {"role": "quasi"}}), found)
+    'the cheapest recoding of a scheme; here the best that was found, which is not proven to be the cheapest'
+    """
+    line = spec.method.traits.line
+    if search is None or search.optimal or not line.endswith(PROVEN):
+        return line
+    return f"{line.removesuffix(PROVEN)}; here the best that was found, which is not proven to be the cheapest"
 
 
 def number(value: float) -> str:
