@@ -368,6 +368,7 @@ def test_classes_that_give_a_value_away_are_told_if_known(counted: list[str]) ->
     text = Page(report.html).text
     assert "Neither l, p nor t was asked for “illness”" in text
     assert ("“illness” in 1 class with 3 rows" in text) == ("illness" in counted)
+    assert ("was not counted for this page" in text) == ("illness" not in counted)
     assert "There is no such class here" not in text
 
 

@@ -195,6 +195,12 @@ def _about_baskets(spec: Spec, m: int) -> Iterator[Claim]:
         )
 
 
+UNCOUNTED = (
+    "Whether there are such classes was not counted for this page; the attack “homogeneity” (--attack homogeneity)"
+    " tells how often a value can be guessed from its class."
+)
+
+
 def _about_values(spec: Spec, uniform: Mapping[str, Uniformity]) -> Iterator[Claim]:
     """Yield what the promise leaves open about sensitive values."""
     privacy, sensitive = spec.privacy, spec.of_role("sensitive")
@@ -204,11 +210,12 @@ def _about_values(spec: Spec, uniform: Mapping[str, Uniformity]) -> Iterator[Cla
         found = [uniform[name] for name in bare if name in uniform and uniform[name].classes]
         where = [f"“{each.name}” in {some(each.classes, 'class')} with {some(each.rows, 'row')}" for each in found]
         counted = all(name in uniform for name in bare)  # of what was not counted, nothing is known
-        here = f"That is so of {'; of '.join(where)}." if where else "There is no such class here." if counted else ""
+        here = "There is no such class here." if counted else UNCOUNTED
+        here = f"That is so of {'; of '.join(where)}." if where else here
         yield Claim(
             "Sensitive values that are not protected",
             f"Neither l, p nor t was asked for {joined(bare)}. If all rows of a class have the same value, whoever"
-            f" knows that a person is in it knows the value. {here}".strip(),
+            f" knows that a person is in it knows the value. {here}",
         )
     if watched:
         yield Claim(
