@@ -735,7 +735,7 @@ def test_a_stopped_search_returns_what_it_has(up: bool) -> None:
     assert result.bound <= whole.cost <= result.cost
 
 
-LARGE = {"scheme": "set", "search": "bottom-up", "metric": "glm"}
+LARGE: dict[str, Any] = {"scheme": "set", "search": "bottom-up", "metric": "glm"}
 
 
 def large(values: int) -> Case:
