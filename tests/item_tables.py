@@ -174,3 +174,10 @@ def table_of(case: Case) -> pa.Table:
     """The rows of a random case."""
     rows = [[case.tree.labels[leaf] for leaf in row] for row in case.rows]
     return pa.table({"basket": pa.array(rows, pa.list_(pa.string()))})
+
+
+def text_or_lists(rows: Sequence[Sequence[str | None]], separator: str | None) -> pa.Table:
+    """Baskets as a column `items`: of text where a separator is given, else of lists."""
+    if separator is not None:
+        return pa.table({"items": pa.array([separator.join(map(str, row)) for row in rows], pa.string())})
+    return pa.table({"items": pa.array([*map(list, rows)], pa.list_(pa.string()))})

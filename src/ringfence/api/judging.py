@@ -14,7 +14,7 @@ from ringfence.spec import Spec
 from ringfence.spec.data import Data
 
 if TYPE_CHECKING:
-    from ringfence.audit.verdict import Verdict
+    from ringfence.audit.verdict import Finding, Verdict
     from ringfence.certificates import CheckedBound
 
 
@@ -87,12 +87,15 @@ def audit(
     """
     load()
 
+    from ringfence.audit.basket_form import line_findings
     from ringfence.audit.labels.told import told_measures
     from ringfence.audit.verify import verify
     from ringfence.release.manifest import COUNTS, SENSITIVE, beside, with_manifest
     from ringfence.rows.dates import with_spelled_rows
     from ringfence.rows.engine import as_counts, as_released
     from ringfence.rows.engines import engine_for
+    from ringfence.rows.formats import BASKETS
+    from ringfence.rows.places import find
 
     check_promise(spec)
     if sensitive is None and spec.has_buckets and isinstance(table, str | Path):
@@ -125,8 +128,11 @@ def audit(
                 values=None if sensitive is None else engine.open(sensitive, data, as_it_stands=True),
                 counts=beside_it,
             )
-            return verdict, told
+            return verdict.with_findings(as_written), told
 
+        as_written: list[Finding] = []
+        if isinstance(table, str | Path) and find(table).form is BASKETS:
+            as_written = [each for file in find(table).files for each in line_findings(file, spec.data)]
         if not isinstance(table, str | Path):
             return judged(spec.data)[0]
         try:  # as a release of ours is written, else as the original is

@@ -1,13 +1,16 @@
 """The judgement of baskets, by their labels and beside those of the original."""
 
 import ibis
+import numpy as np
 
+from ringfence.audit.basket_form import form_findings
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.trace.basket_tracing import item_tree, trace_baskets
 from ringfence.audit.verdict import Finding
-from ringfence.rows.basket_rows import count_baskets, gather
+from ringfence.rows.basket_rows import CountedBaskets, as_baskets, count_baskets, gather
 from ringfence.rows.engine import Engine
+from ringfence.rows.sources import ROWS
 from ringfence.spec import Spec
 
 
@@ -29,9 +32,11 @@ def judge_labels_of_baskets(
     A tree that was made from the items of the original can be made again from the original, if all of its rows took
     part: where there are quasi-identifiers as well, only those did that were not suppressed. Then it is left out.
     """
-    name, alone, baskets = spec.item_column, not spec.of_role("quasi"), count_baskets(engine, rows, spec)
+    name, alone = spec.item_column, not spec.of_role("quasi")
+    counted = engine.count(rows, [name])
+    baskets = CountedBaskets(as_baskets(counted[name], spec), counted[ROWS].to_numpy().astype(np.int64))
     tree = stated_tree(name, spec)
-    found: list[Finding] = []
+    found = [*form_findings(counted[name], baskets.rows, spec)]
     measured: dict[str, int] = {}
     if original is not None and (tree is not None or alone):
         known = [spec.data.basket_id, name]
@@ -40,7 +45,8 @@ def judge_labels_of_baskets(
         ]
         bought = count_baskets(engine, gather(engine, original, spec, shown), spec)
         tree = item_tree(bought, spec)
-        found, measured = trace_baskets(baskets, bought, tree, spec)
+        traced, measured = trace_baskets(baskets, bought, tree, spec)
+        found += traced
     judged = judge_baskets(baskets.lists, tree, spec.k, m, name, baskets.rows)
     measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
     return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}

@@ -20,6 +20,7 @@ MENDS = {
     "boundary": "publish these values no higher than their boundary, suppress their rows, or raise the boundary",
     "recoding": "publish every value under one label, and do not mix releases",
     "repeated": "publish each label once in a basket",
+    "form": "write all baskets in the same way: labels in one order, and nothing else",
     "missing": "remove these rows, or set data.missing = 'value'",
     "identifier": "remove these columns",
     "unlisted": "remove these columns, give each a role under [attributes], or set data.unlisted = 'publish'",
@@ -38,10 +39,11 @@ class Finding:
 
     The rules are: k, l, p, t, m (the models), labels (not of the hierarchy or the scheme), loose (labels that tell
     values, where they may not), boundary (generalized past it), recoding (a value under several labels), repeated (a
-    label twice in a basket), missing (values that may not be missing), identifier and unlisted (columns that may not be
-    there), rows (there are none, too many, or too many are suppressed), original (rows that cannot be traced back to
-    it), alpha, beta, delta, k_map and presence (more models), anatomy (two tables that do not fit together, or tell
-    more than they may), counts (of values beside it: too small, or not true), manifest (the file is another one).
+    label twice in a basket), form (baskets written in several ways), missing (values that may not be missing),
+    identifier and unlisted (columns that may not be there), rows (there are none, too many, or too many are
+    suppressed), original (rows that cannot be traced back to it), alpha, beta, delta, k_map and presence (more models),
+    anatomy (two tables that do not fit together, or tell more than they may), counts (of values beside it: too small,
+    or not true), manifest (the file is another one).
     """
 
     rule: str

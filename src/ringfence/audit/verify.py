@@ -21,6 +21,7 @@ from ringfence.audit.attacks.carry_out import (
     unsuccessful,
 )
 from ringfence.audit.attacks.carry_out import items as attack_items
+from ringfence.audit.basket_form import row_findings
 from ringfence.audit.baskets_judged import judge_labels_of_baskets, rows_beside
 from ringfence.audit.column_findings import (
     column_findings,
@@ -100,7 +101,7 @@ def verify(
     attacks = choose(attacks, spec, has_original=original is not None, has_other=other is not None)
     attacked = any(name != REFINEMENT for name in attacks)
     refuse_unjudged(spec, original is not None, population is not None, corrupted, REFINEMENT in attacks)
-    rows, released = _read(engine, rows, spec, attacked)
+    given, (rows, released) = rows, _read(engine, rows, spec, attacked)
     quasi, total = spec.of_role("quasi"), int(released.rows.sum())
     evidence = Evidence([*column_findings(rows.columns, total, spec), *wrong_rows], {"k": 0})
     if total == 0:
@@ -126,6 +127,7 @@ def verify(
     if fits is not None:
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
+        evidence.add(row_findings(engine, given, spec))
         evidence.add(*judge_labels_of_baskets(engine, rows, spec, spec.privacy.m, original))
     judge_counts(evidence, engine, counts, released, spec, original, origin, told=traced is not None)
     evidence.measured["rows"] = total

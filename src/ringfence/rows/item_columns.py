@@ -23,7 +23,7 @@ def read_baskets(path: Path, data: Data, shown: str) -> pa.Table:
     In SPMF's form -1 stands after each item (or group of items) and -2 ends the line; lines that begin with @, # or %
     say something else.
     """
-    lines = _lines(path, data.encoding, shown)
+    lines = basket_lines(path, data.encoding, shown)
     if is_spmf(lines):
         lines = [line for line in lines if line[:1] not in ("@", "#", "%")]
         lines = [re.sub(r"(?<!\S)-[12](?!\S)", " ", line) for line in lines]
@@ -31,7 +31,8 @@ def read_baskets(path: Path, data: Data, shown: str) -> pa.Table:
     return pa.table({ITEMS: item_lists(pa.chunked_array([lists]), None, ITEMS)})
 
 
-def _lines(path: Path, encoding: str, shown: str) -> list[str]:
+def basket_lines(path: Path, encoding: str, shown: str) -> list[str]:
+    """Return the lines of a basket file as they stand."""
     try:
         text = path.read_text(encoding=encoding).removeprefix("\ufeff")
     except (UnicodeError, LookupError) as error:
