@@ -8,6 +8,7 @@ import ibis
 from ringfence.audit.attacks.corruption import corrupt
 from ringfence.audit.counts import Released
 from ringfence.audit.labels.gaps import gap_notes
+from ringfence.audit.labels.item_labels import UNKNOWN, ItemLabels
 from ringfence.audit.models.guarantees import judge
 from ringfence.audit.models.posterior import judge_posteriors
 from ringfence.audit.refinement.classes import loose_findings
@@ -62,10 +63,12 @@ def judge_original(
     spec: Spec,
     corrupted: int,
     attacked: bool,
+    items: ItemLabels | None = None,
 ) -> tuple[Linked | None, Matches | None]:
     """Trace the release back, and judge rings and known rows by who could be who; return that, where it is needed."""
-    traced = read_linked(engine, rows, original, spec)
+    traced = read_linked(engine, rows, original, spec, items=items)
     found, measured = judge_against(traced, spec)
+    evidence.notes += [UNKNOWN.format(name=spec.items)] if items is not None and len(items.groups) > 1 else []
     if "past_boundary" in measured:  # cell by cell, which tells more than the labels alone
         evidence.findings = [finding for finding in evidence.findings if finding.rule != "boundary"]
     linked, matches = None, None

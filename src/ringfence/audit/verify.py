@@ -22,7 +22,7 @@ from ringfence.audit.attacks.carry_out import (
 )
 from ringfence.audit.attacks.carry_out import items as attack_items
 from ringfence.audit.basket_form import row_findings
-from ringfence.audit.baskets_judged import judge_labels_of_baskets, rows_beside
+from ringfence.audit.baskets_judged import baskets_beside, judge_labels_of_baskets, rows_beside
 from ringfence.audit.column_findings import (
     column_findings,
     label_findings,
@@ -108,16 +108,18 @@ def verify(
         evidence.add([Finding("rows", "the release has no rows; a release must have some", 0, {})], {"rows": 0})
         return _verdict(evidence, released, spec, risk=None)
     evidence.add([*missing_findings(released, spec, needed(spec)), *label_findings(released, spec, engine, rows)])
-    evidence.add(zero_findings(engine, rows, total))
+    evidence.add([*zero_findings(engine, rows, total), *row_findings(engine, given, spec)])
     judge_labels(evidence, released, spec, has_original=original is not None)
     shown = rows.drop(*(name for name in (spec.items, spec.pseudonym) if name is not None))
-    linked, matches = None, None
+    linked, matches, items = None, None, None
     if original is not None and quasi:
         known, whose = rows_beside(engine, original, spec), with_people(shown, traced, spec)
         if origin is not None and origin.marked is not None and not has_boundaries(spec):
             # All else of each row has been compared with that of its mark: rows need not be told apart by it.
             whose = whose.select(*quasi, *(name for name in whose.columns if name == spec.data.entity))
-        linked, matches = judge_original(evidence, engine, whose, known, released, spec, corrupted, attacked)
+        elif spec.items is not None and traced is None:
+            known, whose, items = baskets_beside(engine, rows, original, spec)
+        linked, matches = judge_original(evidence, engine, whose, known, released, spec, corrupted, attacked, items)
     evidence.crowd = judge_people(evidence, engine, rows, traced, original, released, spec)
     fits = (
         None
@@ -127,8 +129,7 @@ def verify(
     if fits is not None:
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
-        evidence.add(row_findings(engine, given, spec))
-        evidence.add(*judge_labels_of_baskets(engine, rows, spec, spec.privacy.m, original))
+        evidence.add(*judge_labels_of_baskets(engine, rows, spec, spec.privacy.m, original, items))
     judge_counts(evidence, engine, counts, released, spec, original, origin, told=traced is not None)
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)

@@ -108,6 +108,24 @@ def tree_over(
     return tree, np.array([tree.leaf_of[leaf] for leaf in leaves], np.int64)
 
 
+def leaves_of(name: str, spec: Spec, values: Sequence[str]) -> list[str]:
+    """Return each value as the labels of its attribute spell it."""
+    return [leaf for leaf in _leaves(name, spec.attributes[name], values) if leaf is not None]
+
+
+def orders_of(name: str, spec: Spec, values: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the orders that a fan-out may have some of these values in: all of them, or only those that are numbers."""
+    attribute = spec.attributes[name]
+    if isinstance(attribute.order, list):
+        there = {*values}
+        yield [value for value in attribute.order if value in there]
+        return
+    yield _ordered(name, attribute, values)
+    numbers = [value for value in values if as_number(value) is not None]
+    if attribute.order is None and 0 < len(numbers) < len(values):
+        yield _ordered(name, attribute, numbers)
+
+
 def _boundary(attribute: Attribute) -> Sequence[str] | int | None:
     """Return the marked labels, with numbers in the one spelling that values have, or the level."""
     if isinstance(attribute.boundary, BoundaryLevel):

@@ -16,7 +16,9 @@ import numpy as np
 
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import total_by
+from ringfence.audit.labels.item_labels import ItemLabels
 from ringfence.audit.labels.spelling import ROOT
+from ringfence.audit.trace.basket_tracing import BASKET, with_baskets
 from ringfence.audit.trace.flows import Graph, effective, match
 from ringfence.audit.trace.linkage import Coverage, Side, cover, link, read_sides
 from ringfence.audit.verdict import Finding, some
@@ -53,11 +55,13 @@ def read_linked(
     *,
     blind: bool = False,
     called: str = "original",
+    items: ItemLabels | None = None,
 ) -> Linked:
     """Count both tables by the quasi-identifiers and, unless `blind`, by all other columns that they share.
 
-    Blind is who tries to link them without knowing the rest; combinations are then the classes of the release. Rows of
-    the original that miss a value and therefore were not to be published are left out.
+    Baskets among these are compared by the labels of their `items`. Blind is who tries to link them without knowing the
+    rest; combinations are then the classes of the release. Rows of the original that miss a value and therefore were
+    not to be published are left out.
     """
     quasi = spec.of_role("quasi")
     for name in quasi:
@@ -73,6 +77,9 @@ def read_linked(
     shared = [name for name in rows.columns if name in original.columns and name not in quasi]
     kept = [] if blind else shared
     ours, theirs = (engine.count(table, [*quasi, *kept]) for table in (rows, original))
+    if items is not None and spec.items in kept:
+        ours, theirs = with_baskets(ours, theirs, items, spec)
+        kept = [BASKET if name == spec.items else name for name in kept]
     published, raw = read_sides(ours, theirs, quasi, kept, spec, ROWS)
     try:
         covers = [cover(ours, theirs, raw.rows, spec) for ours, theirs in zip(published.quasi, raw.quasi, strict=True)]

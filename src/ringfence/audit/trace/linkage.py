@@ -68,19 +68,9 @@ def read_sides(
     Numbers are equal by value: one table may be a text file and the other not. `whose` is the column of the original
     that says whose its rows are; its values are told apart exactly as they stand.
     """
-    merged = []
-    for name in kept:
-        columns = [read_column(table[name], name, spec) for table in (release, original)]
-        spell = one_spelling(name, spec)
-        spelled = [[None if text is None else spell(text) for text in each.labels] for each in columns]
-        labels = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
-        codes = [
-            np.array([labels[label] for label in own], np.int64)[each.codes]
-            for own, each in zip(spelled, columns, strict=True)
-        ]
-        merged.append(Column(name, tuple(labels), np.concatenate(codes)))
-    _, together = classes(merged, release.num_rows + original.num_rows)
-    numbers = np.split(together, [release.num_rows])
+    merged = [together(release[name], original[name], name, spec) for name in kept]
+    _, numbered = classes(merged, release.num_rows + original.num_rows)
+    numbers = np.split(numbered, [release.num_rows])
     people = None if whose is None else told_apart(original[whose])[0]
     ours, theirs = (
         _sorted([read(table[name], name, spec) for name in quasi], number, table[rows].to_numpy(), owners)
@@ -89,6 +79,19 @@ def read_sides(
         )
     )
     return ours, theirs
+
+
+def together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
+    """Return a column of both tables, with equal codes for what is one value however it is spelled."""
+    columns = [read_column(each, name, spec) for each in (ours, theirs)]
+    spell = one_spelling(name, spec)
+    spelled = [[None if text is None else spell(text) for text in each.labels] for each in columns]
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
+    codes = [
+        np.array([numbers[label] for label in own], np.int64)[each.codes]
+        for own, each in zip(spelled, columns, strict=True)
+    ]
+    return Column(name, tuple(numbers), np.concatenate(codes))
 
 
 def _sorted(quasi: Sequence[Column], kept: Longs, rows: Longs, whose: Longs | None) -> Side:

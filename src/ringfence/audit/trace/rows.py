@@ -24,11 +24,10 @@ import pyarrow as pa
 from ringfence.arrays import Bools, Longs
 from ringfence.audit.counts import Column, classes, read_column, read_labels, total_by
 from ringfence.audit.labels.growing import stated_tree
-from ringfence.audit.labels.reading import one_spelling
 from ringfence.audit.labels.spelling import ROOT
 from ringfence.audit.trace.against import complete, needed
 from ringfence.audit.trace.basket_tracing import trace_pairs
-from ringfence.audit.trace.linkage import cover
+from ringfence.audit.trace.linkage import cover, together
 from ringfence.audit.verdict import Finding, some
 from ringfence.rows.basket_rows import CountedBaskets, as_baskets
 from ringfence.rows.coded import texts_of
@@ -116,7 +115,7 @@ def _by_recoding(
         else _as_known(column, theirs[column.name], spec, known[column.name])
         for column in published
     ]
-    others = [_together(ours[name], theirs[name], name, spec) for name in spelled]
+    others = [together(ours[name], theirs[name], name, spec) for name in spelled]
     unlabelled = np.logical_or.reduce([codes < 0 for codes in expected])
     labels = [
         replace(column, codes=np.concatenate([column.codes, np.maximum(codes, 0)]))
@@ -220,19 +219,6 @@ def _as_known(published: Column, raw: pa.ChunkedArray, spec: Spec, label_of: Lab
     return codes
 
 
-def _together(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, name: str, spec: Spec) -> Column:
-    """Return a column of both tables, with equal codes for what is one value however it is spelled."""
-    columns = [read_column(each, name, spec) for each in (ours, theirs)]
-    spell = one_spelling(name, spec)
-    spelled = [[None if text is None else spell(text) for text in each.labels] for each in columns]
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(spelled[0] + spelled[1]))}
-    codes = [
-        np.array([numbers[label] for label in own], np.int64)[each.codes]
-        for own, each in zip(spelled, columns, strict=True)
-    ]
-    return Column(name, tuple(numbers), np.concatenate(codes))
-
-
 def _masked(
     labels: Sequence[Column], class_of: Longs, gone: Bools, count: int, spec: Spec
 ) -> Iterator[tuple[Longs, Bools]]:
@@ -306,7 +292,7 @@ def _labels_hold(
             if past.any():
                 yield _past(name, rows[past])
         else:
-            both = _together(counted[name], counted[RAW + name], name, spec)
+            both = together(counted[name], counted[RAW + name], name, spec)
             wrong = np.not_equal(*np.split(both.codes, 2))
         if wrong.any():
             first = int(np.argmax(wrong))
@@ -341,7 +327,7 @@ def _bucket_findings(
     told = engine.fetch(values.select(BUCKET, name, values[COUNT].cast("int64").name(ROWS)))
     both = [
         Column(BUCKET, (None,), np.concatenate([_numbers(held[BUCKET]), _numbers(told[BUCKET])])),
-        _together(held[name], told[name], name, spec),
+        together(held[name], told[name], name, spec),
     ]
     buckets = Column(BUCKET, (None,) * (int(both[0].codes.max(initial=0)) + 1), both[0].codes)
     part_of = classes([buckets, both[1]], held.num_rows + told.num_rows)[1]
