@@ -341,3 +341,101 @@ def test_a_value_that_no_number_is_may_stand_in_rows_that_go_anyway() -> None:
     assert rf.apply(plan, table).table["age"].to_pylist() == ["[30, 40)"] * 2
     with pytest.raises(DataError, match=r"column 'age' should hold numbers, but has 'thirty'"):
         rf.apply(plan, pa.table({"age": ["31", "32", "thirty"], "city": ["Oslo"] * 3}))
+
+
+# Rows with values that a plan does not know
+
+
+def flat_plan(k: int = 2, **more: Any) -> GlobalPlan:
+    """A plan that leaves towns as they are."""
+    attributes = {"town": {"role": "quasi", "hierarchy": "flat"}, **more.pop("attributes", {})}
+    method = {"name": "levels", "levels": {"town": 0}, "suppression": 1, **more.pop("method", {})}
+    spec = rf.Spec(attributes=attributes, privacy={"k": k, **more.pop("privacy", {})}, method=method, **more)
+    towns = ["Oslo", "Bern", "Rome"]
+    return rf.anonymize(pa.table({"town": towns * 3, "ill": sorted(towns * 3)}).select([*attributes]), spec).plan
+
+
+def manifest_of(release: Path) -> dict[str, Any]:
+    return json.loads((release.parent / "manifest.json").read_text())
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_the_manifest_counts_rows_that_the_plan_does_not_know(kept: bool, tmp_path: Path) -> None:
+    plan = flat_plan(method={"keep_suppressed": kept})
+    new = pa.table({"town": ["Oslo"] * 2 + ["Quito"] * 20})
+    release = rf.apply(plan, new, unknown="suppress")
+    assert Counter(release.table["town"].to_pylist()) == {"Oslo": 2, **({"*": 20} if kept else {})}
+    path = release.save(tmp_path, report=False)
+    counts = manifest_of(path)["counts"]
+    assert (counts["rows read"], counts["rows suppressed"]) == (22, 20)
+    assert counts["rows published"] == (22 if kept else 2)
+    assert manifest_of(path)["suppressed rows"].startswith("kept" if kept else "dropped")
+    assert manifest_of(path)["metrics"].keys() == {"dm", "aecs"}
+    verdict = rf.audit(path, rf.Spec.loads(plan.spec), new)
+    assert verdict.ok, verdict.findings
+
+
+def test_rows_that_the_plan_does_not_know_are_masked_with_those_that_fail() -> None:
+    plan = flat_plan(method={"keep_suppressed": True})
+    release = rf.apply(plan, pa.table({"town": ["Oslo", "Oslo", "Bern", "Rome", "Quito"]}), unknown="suppress")
+    assert Counter(release.table["town"].to_pylist()) == {"Oslo": 2, "*": 3}
+    release = rf.apply(plan, pa.table({"town": ["Oslo", "Oslo", "Bern", "Quito"]}), unknown="suppress")
+    assert Counter(release.table["town"].to_pylist()) == {"Oslo": 2, "*": 2}  # neither of them could be alone
+    release = rf.apply(plan, pa.table({"town": ["Oslo", "Oslo", "Quito"]}), unknown="suppress")
+    assert Counter(release.table["town"].to_pylist()) == {"Oslo": 2}  # nor can this one
+    assert not release.plan.masked
+
+
+def test_rows_may_have_several_values_that_the_plan_does_not_know(tmp_path: Path) -> None:
+    age = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}}
+    spec = with_parts(
+        SPEC,
+        attributes={**age, "town": {"role": "quasi", "hierarchy": "flat"}},
+        method={"name": "levels", "levels": {"age": 1, "town": 0}, "suppression": 1, "keep_suppressed": True},
+    )
+    plan = rf.anonymize(pa.table({"age": [31, 32], "town": ["Oslo", "Oslo"]}), spec).plan
+    (tmp_path / "new.csv").write_text("age,town\n31,Oslo\n32,Oslo\n99,Quito\n31,Quito\n98,Oslo\n")
+    release = rf.apply(plan, tmp_path / "new.csv", unknown="suppress")
+    assert rows_of(release.table) == [("*", "*")] * 3 + [("[30, 40)", "Oslo")] * 2
+
+
+def test_rows_that_miss_a_value_are_dropped_though_others_are_masked() -> None:
+    plan = flat_plan(method={"keep_suppressed": True}, data={"missing": "suppress"})
+    new = pa.table({"town": ["Oslo", "Oslo", "Bern", "Quito", None]})
+    release = rf.apply(plan, new, unknown="suppress")
+    assert Counter(release.table["town"].to_pylist()) == {"Oslo": 2, "*": 2}
+    assert release.incomplete == 1
+
+
+def test_masked_rows_keep_what_is_published_as_it_is_and_satisfy_every_model() -> None:
+    ill = {"ill": {"role": "sensitive"}}
+    plan = flat_plan(method={"keep_suppressed": True}, attributes=ill, privacy={"l": {"value": 2, "of": "ill"}}, k=2)
+    new = {"town": ["Oslo", "Oslo", "Quito", "Quito"], "ill": ["flu", "gout", "flu", "flu"]}
+    release = rf.apply(plan, pa.table(new), unknown="suppress")
+    assert rows_of(release.table) == [("Oslo", "flu"), ("Oslo", "gout")]
+    release = rf.apply(plan, pa.table({**new, "ill": ["flu", "gout", "flu", "rare"]}), unknown="suppress")
+    assert rows_of(release.table) == [("*", "flu"), ("*", "rare"), ("Oslo", "flu"), ("Oslo", "gout")]
+
+
+@given(
+    case=cases(sensitive=1, max_rows=12),
+    k=st.integers(1, 3),
+    kept=st.booleans(),
+    some=st.lists(st.booleans(), min_size=12, max_size=12),
+    asked=st.sampled_from([{}, {"l": 2}, {"l": {"value": 1.5, "kind": "entropy"}}, {"t": 0.4}]),
+)
+def test_whatever_a_plan_does_not_know_its_releases_pass(
+    case: Case, k: int, kept: bool, some: list[bool], asked: dict[str, Any]
+) -> None:
+    """A plan for some of the rows is applied to all of them."""
+    privacy = {"k": k, **asked}
+    method = {"suppression": 1, **({"keep_suppressed": True} if kept else {})}
+    table = case.table.filter(pa.array(some[: case.table.num_rows]))
+    try:
+        plan = rf.anonymize(table, with_parts(case.spec, privacy=privacy, method=method)).plan
+        release = rf.apply(plan, case.table, unknown="suppress")
+    except (Unsatisfiable, DataError):
+        return
+    assert release.audit.ok
+    masked = release.decision.suppressed if release.plan.masked else 0
+    assert release.table.num_rows == release.metrics["rows"] + masked

@@ -90,9 +90,10 @@ def apply(plan: "GlobalPlan | str | Path", source: Any, *, unknown: str = "error
 
     Every value becomes what the plan says; classes that fail the plan's promise on these rows are suppressed, within
     the limit that the plan's specification sets. A value that the plan does not know is a DataError, or with
-    `unknown="suppress"` its rows are suppressed too. Counts of values (`output.counts`) are not made: whoever is in
-    both tables could be told by what they differ in. Releases made by one plan can be read side by side, but whoever
-    is in two of them is less protected than in one: see docs/promise.md on composition.
+    `unknown="suppress"` its rows are suppressed too, and masked where suppressed rows are (`method.keep_suppressed`).
+    Counts of values (`output.counts`) are not made: whoever is in both tables could be told by what they differ in.
+    Releases made by one plan can be read side by side, but whoever is in two of them is less protected than in one: see
+    docs/promise.md on composition.
 
     `plan` is a plan or the path of a saved one; `source` is as for `anonymize`.
     """

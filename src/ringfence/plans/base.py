@@ -33,7 +33,8 @@ CHUNK = 100_000
 class Occasion:
     """What a plan is carried out on: rows that `census` counted, or `baskets` beside it.
 
-    `seed` is for draws that are to be repeated. Rows with `unknown` values go, by column; so do all rows of the people
+    `seed` is for draws that are to be repeated. Rows with `unknown` values go, by column, or are
+    masked if rows that are suppressed are; so go all rows of the people
     `gone`, where those of a person stay together. `separator` stands between the items of baskets that are text.
     """
 

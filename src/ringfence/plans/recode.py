@@ -21,7 +21,7 @@ from ringfence.markup import clipped, paragraph, shortened, table
 from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, others
 from ringfence.rows.sources import WHOSE
-from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, Pseudonym, Relabel, Step, Without
+from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, MaskTold, Pseudonym, Relabel, Step, Tell, Without
 from ringfence.values.hierarchy import MISSING
 from ringfence.values.keys import OnLine, label
 from ringfence.values.recoding import Recoding, by_labels
@@ -103,25 +103,26 @@ class GlobalPlan(Plan):
         leaves: Ints = np.array(self.suppressed, np.int32).reshape(-1, len(census.quasi))
         failing = {name: values.take(pa.array(leaves[:, a])) for a, (name, values) in enumerate(published.items())}
         steps: list[Step] = [Complete(self.complete)]
-        steps += [Without(name, values) for name, values in occasion.unknown.items()]
+        told = bool(occasion.unknown) and self.masked
+        steps += [Tell(occasion.unknown)] if told else [Without(*each) for each in occasion.unknown.items()]
         steps += [relabel for relabel in relabels if relabel is not None]
         changed = [*published] if self.masked else [relabel.column for relabel in relabels if relabel is not None]
         if occasion.gone is not None:
             entity = census.entity or ""
             steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
             changed.append(entity)
-        return CarryOut(
-            [*steps, Drop(pa.table(failing), self.masked)], changed, texts=partial(self._texts, census, published)
-        )
+        steps += [Drop(pa.table(failing), self.masked), *([MaskTold([*published])] if told else [])]
+        return CarryOut(steps, changed, texts=partial(self._texts, census, published, told))
 
-    def _texts(self, census: Census, published: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+    def _texts(self, census: Census, published: Mapping[str, pa.Array], told: bool) -> dict[str, pa.Array]:
         """Return the texts that the rows of a census are left with in each quasi-identifier of text."""
         fails = self._failing(census)
         codes, texts = census.codes[~fails], {}
         for (name, values), leaves in zip(published.items(), codes.T, strict=True):
             if pa.types.is_string(values.type):
                 shown = values.take(pa.array(np.unique(leaves))).to_pylist()
-                texts[name] = pa.array({*shown, *([MASK] if self.masked and fails.any() else [])} - {None}, pa.string())
+                masked = told or (self.masked and fails.any())
+                texts[name] = pa.array({*shown, *([MASK] if masked else [])} - {None}, pa.string())
         return texts
 
     @property

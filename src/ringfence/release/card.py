@@ -94,10 +94,11 @@ def _verdict(release: "Release") -> str:
 
 def _rows(release: "Release") -> str:
     """Say how many rows there are, and what became of the others."""
-    metrics, total = release.metrics, release.census.rows
+    metrics = release.metrics
+    total = release.census.rows + int(metrics.get("unknown", 0))
     kinds = {"classes": "class", "buckets": "bucket"}
     among = "".join(f" in {some(int(metrics[many]), one)}" for many, one in kinds.items() if many in metrics)
-    gone = int(metrics["suppressed"])
+    gone = release.decision.suppressed
     share = f" ({percent(gone / total)})" if gone and total else ""
     masked = " and masked" if release.plan.masked else ""
     incomplete = f"; {release.incomplete:,} with missing values left out" if release.incomplete else ""

@@ -83,8 +83,7 @@ class Job:
     @property
     def _gone(self) -> int:
         """How many rows of the original were decided to go: none where they stay masked."""
-        metrics = self.decision.metrics
-        return int((0 if self.decision.plan.masked else metrics["suppressed"]) + metrics.get("unknown", 0))
+        return 0 if self.decision.plan.masked else self.decision.suppressed
 
     def measured(
         self, rows: ibis.Table, values: ibis.Table | None = None, counts: ibis.Table | None = None
@@ -96,8 +95,7 @@ class Job:
 
     def passed(self, verdict: Verdict) -> Verdict:
         """Refuse a release that its audit refuses, unless forced, or that has other rows than were decided on."""
-        metrics = self.decision.metrics
-        expected = metrics["rows"] + (metrics["suppressed"] if self.decision.plan.masked else 0)
+        expected = self.decision.metrics["rows"] + (self.decision.suppressed if self.decision.plan.masked else 0)
         if verdict.measured["rows"] != expected:
             raise AuditFailed(
                 f"this release has {verdict.measured['rows']} rows, not the {expected} that were decided on, so nothing"

@@ -232,7 +232,7 @@ def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:
         from ringfence.search.recode.reuse import reuse_plan
 
         reused = reuse_plan(count_rows(engine, rows, spec), ROWS, plan, spec, suppress_unknown=suppress_unknown)
-        respelled = _respelled(plan.untouched(reused.census), reused.census)
+        respelled = _respelled(plan.untouched(reused.everyone), reused.everyone)
         occasion = Occasion(reused.census, unknown=reused.unknown)
         return _made(engine, rows, columns, reused.decision, occasion, respelled)
 

@@ -19,7 +19,6 @@ import pyarrow.parquet
 from ringfence.audit.trace.rows import same_rows
 from ringfence.audit.verdict import Finding, Verdict
 from ringfence.errors import DataError, listed
-from ringfence.plans.base import Plan
 from ringfence.plans.typed import LOW, typed_rows
 from ringfence.release.folder import PRIVATE, PUBLIC
 from ringfence.rows.engine import Engine, as_released
@@ -36,7 +35,7 @@ MANIFEST = "manifest.json"
 FORMAT = "ringfence manifest 1"
 ID = "id"
 """Of a release that is no file: what its note says where it is, drawn for it."""
-COUNTED = ("rows", "suppressed", "classes", "buckets")
+COUNTED = ("rows", "suppressed", "unknown", "classes", "buckets")
 """Metrics that are no losses."""
 TYPED = "typed.parquet"
 """Beside a release in Parquet: the same, with labels in types that can be computed with."""
@@ -100,13 +99,13 @@ def build_manifest(
         **{VALUE_COUNTS if key == COUNTS else key: told for key, told in published.items()},
         "spec": public_spec(spec),
         "counts": {
-            READ: metrics["rows"] + metrics["suppressed"] + incomplete,
+            READ: metrics["rows"] + decision.suppressed + incomplete,
             REMOVED: incomplete,
-            SUPPRESSED: metrics["suppressed"],
-            PUBLISHED: metrics["rows"] + (metrics["suppressed"] if decision.plan.masked else 0),
+            SUPPRESSED: decision.suppressed,
+            PUBLISHED: metrics["rows"] + (decision.suppressed if decision.plan.masked else 0),
             **{name: metrics[name] for name in ("classes", "buckets") if name in metrics},
         },
-        "suppressed rows": _fate(decision.plan, spec),
+        "suppressed rows": _fate(decision, spec),
         "levels": decision.plan.levels,
         "metrics": {name: rounded(value) for name, value in metrics.items() if name not in COUNTED},
         **{key: _public_figures(found) for key, found in search.items()},
@@ -160,10 +159,10 @@ def _public_measures(verdict: Verdict) -> dict[str, float]:
     }
 
 
-def _fate(plan: Plan, spec: Spec) -> str:
-    if plan.suppressed_rows == 0:
+def _fate(decision: Decision, spec: Spec) -> str:
+    if decision.suppressed == 0:
         return "none"
-    if plan.masked:
+    if decision.plan.masked:
         return KEPT
     if spec.method.keep_suppressed:
         return "dropped: masked, they would not have satisfied the models as one class"

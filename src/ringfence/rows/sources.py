@@ -19,7 +19,7 @@ from ringfence.rows.coded import plain
 from ringfence.spec.data import Data
 
 OWN = "7b1f6c9e"
-ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
+ROWS, WHICH, RAW, LABEL, FAILING, UNKNOWN, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
     f"{OWN} {name}"
     for name in (
         "number of rows",
@@ -27,6 +27,7 @@ ROWS, WHICH, RAW, LABEL, FAILING, CODE, KEY, PLACE, TURN, SHARE, WHOSE = (
         "as read",
         "as published",
         "fails",
+        "unknown",
         "code",
         "key",
         "place",

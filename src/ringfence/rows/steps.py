@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from ringfence.arrays import Longs, distinct_rows
 from ringfence.rows.coded import is_coded, places, retold, taken
 from ringfence.rows.in_memory import compares_alike
-from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW
+from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW, UNKNOWN
 
 MASK = "*"
 
@@ -132,6 +132,33 @@ class Without:
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
         gone = engine.hold(pa.table({RAW: self.values}))
         return rows.anti_join(gone, [engine.same(rows[self.column], gone[RAW], bool(self.values.null_count))])
+
+
+@dataclass(frozen=True, eq=False)
+class Tell:
+    """Rows with one of these values in one of these columns are told apart by a column of their own, `UNKNOWN`."""
+
+    values: Mapping[str, pa.Array]
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        names = [*rows.columns, UNKNOWN]
+        rows = with_columns(rows, {UNKNOWN: ibis.literal(False)})
+        for name, values in self.values.items():
+            those = engine.hold(pa.table({RAW: values, FAILING: [True] * len(values)}))
+            joined = rows.left_join(those, [engine.same(rows[name], those[RAW], bool(values.null_count))])
+            rows = with_columns(joined, {UNKNOWN: joined[UNKNOWN] | joined[FAILING].notnull()}).select(*names)
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class MaskTold:
+    """Rows that were told apart have every label hidden."""
+
+    columns: Sequence[str]
+
+    def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        mask = {name: ibis.ifelse(rows[UNKNOWN], MASK, engine.as_text(rows[name])) for name in self.columns}
+        return with_columns(rows, mask).drop(UNKNOWN)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,6 +36,12 @@ class Decision:
         return replace(self, metrics={**self.metrics, "item_ncp": basket.search.cost}, basket=basket)
 
     @property
+    def suppressed(self) -> int:
+        """How many rows are suppressed: in classes that fail, and for values that a plan which is used again does not
+        know."""
+        return int(self.metrics["suppressed"] + self.metrics.get("unknown", 0))
+
+    @property
     def baskets(self) -> "BasketDecision":
         """What was decided on baskets, for whoever knows that there are some."""
         assert self.basket is not None, "the rows have no baskets"

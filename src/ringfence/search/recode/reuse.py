@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from ringfence.census.census import Census, take_census
-from ringfence.errors import DataError, listed
+from ringfence.census.classes import merged
+from ringfence.errors import DataError, SpecError, listed
+from ringfence.judging.metrics import recoded
 from ringfence.judging.models import promise
 from ringfence.plans.recode import ColumnPlan, GlobalPlan
 from ringfence.rows.coded import told_apart
@@ -20,16 +22,21 @@ from ringfence.search.recode.recoded import decision_for
 from ringfence.spec import Spec
 from ringfence.values.builders import read_keys, uncovered
 from ringfence.values.hierarchy import ROOT, Hierarchy
+from ringfence.values.keys import label as label_of_key
 from ringfence.values.recoding import Recoding, by_nodes
 
 
 @dataclass(frozen=True)
 class Reused:
-    """The decision on new rows, their census, and for each column the values whose rows go: the plan lacks them."""
+    """The decision on new rows, their census, and for each column the values whose rows go: the plan lacks them.
+
+    Where these rows are masked with all others that are suppressed, `everyone` is the census with them.
+    """
 
     decision: Decision
     census: Census
     unknown: Mapping[str, pa.Array]
+    everyone: Census
 
 
 def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, suppress_unknown: bool) -> Reused:
@@ -69,7 +76,53 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     decision = decision_for(census, spec, promise(spec, census), levels, recodings, None, gone)
     # Other losses would need the hierarchies that the plan was made with.
     metrics = {name: decision.metrics[name] for name in ("dm", "aecs", "rows", "suppressed", "classes")}
-    return Reused(replace(decision, metrics={**metrics, "unknown": gone}), census, unknown)
+    everyone = _with_unknown(complete, weight, unknown, plan, spec) if unknown and spec.method.keep_suppressed else None
+    masked = (
+        decision.recoding.masked if not unknown else everyone is not None and _hold_as_one(everyone, decision, spec)
+    )
+    decision = replace(decision, plan=replace(decision.recoding, masked=masked), metrics={**metrics, "unknown": gone})
+    return Reused(decision, census, unknown, everyone if masked and everyone is not None else census)
+
+
+def _with_unknown(
+    counted: pa.Table, weight: str, unknown: Mapping[str, pa.Array], plan: GlobalPlan, spec: Spec
+) -> Census | None:
+    """Return the census of all rows, those too that have values which a plan does not know: each a leaf of its own.
+    None where such a value is called like a label of the plan."""
+    trees = {name: _hierarchy(column, name) for name, column in plan.columns.items()}
+    for name, values in unknown.items():
+        keys = read_keys(name, spec, in_python(values, name), [1] * len(values))
+        more = [None if key is None else label_of_key(key) for key in dict.fromkeys(keys)]
+        column = plan.columns[name]
+        try:
+            trees[name] = _hierarchy(
+                replace(column, leaves=(*column.leaves, *more), labels=(*column.labels, *more)), name
+            )
+        except SpecError:
+            return None
+    return take_census(counted, spec, weight, trees)
+
+
+def _hold_as_one(everyone: Census, decision: Decision, spec: Spec) -> bool:
+    """Whether all rows that are suppressed satisfy every model as one class, those that the plan does not know with the
+    others; and the rest still does, beside them."""
+    plan, models = decision.recoding, promise(spec, everyone)
+    recodings = [_recoding(quasi.hierarchy, plan.columns[quasi.name]) for quasi in everyone.quasi]
+    _, classes = recoded(everyone, recodings)
+    columns = [plan.columns[name] for name in everyone.names]
+    blocks = [dict(zip(column.leaves, column.labels, strict=True)) for column in columns]
+    failing = {
+        tuple(column.labels[leaf] for column, leaf in zip(columns, leaves, strict=True)) for leaves in plan.suppressed
+    }
+    goes = []
+    for codes in everyone.codes.tolist():
+        leaves = [quasi.hierarchy.labels[code] for quasi, code in zip(everyone.quasi, codes, strict=True)]
+        there = all(leaf in block for leaf, block in zip(leaves, blocks, strict=True))
+        goes.append(not there or tuple(block[leaf] for leaf, block in zip(leaves, blocks, strict=True)) in failing)
+    chosen = np.unique(classes.member[: len(everyone.weights)][np.array(goes)])
+    together = merged(classes, chosen)
+    models.judge(together)
+    return not together.fails[: together.size].any()
 
 
 def _hierarchy(column: ColumnPlan, where: str) -> Hierarchy:
@@ -84,7 +137,7 @@ def _hierarchy(column: ColumnPlan, where: str) -> Hierarchy:
 
 
 def _recoding(hierarchy: Hierarchy, column: ColumnPlan) -> Recoding:
-    """Return the recoding that takes each leaf to the node that bears its label in the plan."""
+    """Return the recoding that takes each leaf to the node that bears its label in the plan, others to themselves."""
     label_of = dict(zip(column.leaves, column.labels, strict=True))
-    nodes = [hierarchy.node_index[label_of[leaf]] for leaf in hierarchy.labels[: hierarchy.leaves]]
+    nodes = [hierarchy.node_index[label_of.get(leaf, leaf)] for leaf in hierarchy.labels[: hierarchy.leaves]]
     return by_nodes(hierarchy, np.array(nodes, np.int32))
