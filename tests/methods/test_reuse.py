@@ -352,11 +352,13 @@ def flat_plan(k: int = 2, **more: Any) -> GlobalPlan:
     method = {"name": "levels", "levels": {"town": 0}, "suppression": 1, **more.pop("method", {})}
     spec = rf.Spec(attributes=attributes, privacy={"k": k, **more.pop("privacy", {})}, method=method, **more)
     towns = ["Oslo", "Bern", "Rome"]
-    return rf.anonymize(pa.table({"town": towns * 3, "ill": sorted(towns * 3)}).select([*attributes]), spec).plan
+    table = pa.table({"town": towns * 3, "ill": sorted(towns * 3)}).select([*attributes])
+    return rf.anonymize(table, spec).decision.recoding
 
 
 def manifest_of(release: Path) -> dict[str, Any]:
-    return json.loads((release.parent / "manifest.json").read_text())
+    found: dict[str, Any] = json.loads((release.parent / "manifest.json").read_text())
+    return found
 
 
 @pytest.mark.parametrize("kept", [False, True])
@@ -393,7 +395,7 @@ def test_rows_may_have_several_values_that_the_plan_does_not_know(tmp_path: Path
         attributes={**age, "town": {"role": "quasi", "hierarchy": "flat"}},
         method={"name": "levels", "levels": {"age": 1, "town": 0}, "suppression": 1, "keep_suppressed": True},
     )
-    plan = rf.anonymize(pa.table({"age": [31, 32], "town": ["Oslo", "Oslo"]}), spec).plan
+    plan = rf.anonymize(pa.table({"age": [31, 32], "town": ["Oslo", "Oslo"]}), spec).decision.recoding
     (tmp_path / "new.csv").write_text("age,town\n31,Oslo\n32,Oslo\n99,Quito\n31,Quito\n98,Oslo\n")
     release = rf.apply(plan, tmp_path / "new.csv", unknown="suppress")
     assert rows_of(release.table) == [("*", "*")] * 3 + [("[30, 40)", "Oslo")] * 2
@@ -432,7 +434,7 @@ def test_whatever_a_plan_does_not_know_its_releases_pass(
     method = {"suppression": 1, **({"keep_suppressed": True} if kept else {})}
     table = case.table.filter(pa.array(some[: case.table.num_rows]))
     try:
-        plan = rf.anonymize(table, with_parts(case.spec, privacy=privacy, method=method)).plan
+        plan = rf.anonymize(table, with_parts(case.spec, privacy=privacy, method=method)).decision.recoding
         release = rf.apply(plan, case.table, unknown="suppress")
     except (Unsatisfiable, DataError):
         return

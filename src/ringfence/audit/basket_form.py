@@ -1,7 +1,7 @@
 """The form of published baskets: those that hold the same must look the same, or their form marks the rows they are in.
 
-So a basket has nothing in it but its labels, without blanks around them, and all baskets have theirs in one order. Ours
-have that of the tree; of others, any will do.
+So a basket has nothing in it but its labels, without blanks around them. Sets have no order: where labels stand in one
+here and in another there, as in the order of purchase, that is told in a note. Ours have that of the tree.
 """
 
 from collections import Counter
@@ -30,10 +30,7 @@ NOTHING = "ringfence nothing"
 
 
 def form_findings(column: pa.ChunkedArray, rows: Longs, spec: Spec) -> Iterator[Finding]:
-    """Find baskets that are written in another way than the rest, given the different ones and how many have each.
-
-    The baskets of a long table have no order of their own.
-    """
+    """Find baskets that are written in another way than the rest, given the different ones and how many have each."""
     name = spec.item_column
     cells, lists = texts_of(column).combine_chunks(), as_baskets(column, spec)
     odd = _is_odd(cells, lists, spec.attributes[name].separator)
@@ -44,8 +41,6 @@ def form_findings(column: pa.ChunkedArray, rows: Longs, spec: Spec) -> Iterator[
             f" labels, such as blanks around them or what is no label, which marks rows: {shown!r}"
         )
         yield Finding("form", message, int(rows[odd].sum()), {name: str(shown)})
-    elif spec.data.basket_id is None:
-        yield from _order_findings(lists, rows, name)
 
 
 def line_findings(path: Path, data: Data) -> Iterator[Finding]:
@@ -118,8 +113,8 @@ def _is_odd_list(cells: pa.Array, lists: pa.ListArray) -> Bools:
     return odd
 
 
-def _order_findings(lists: pa.ListArray, rows: Longs, name: str) -> Iterator[Finding]:
-    """Find baskets whose labels stand in an order that no order of all labels explains.
+def order_notes(lists: pa.ListArray, rows: Longs, name: str) -> Iterator[str]:
+    """Tell of baskets whose labels stand in an order that no order of all labels explains: it may mark their rows.
 
     Those that have a label twice are found elsewhere.
     """
@@ -141,8 +136,7 @@ def _order_findings(lists: pa.ListArray, rows: Longs, name: str) -> Iterator[Fin
         wrong = [before * count + after for before, after in steps]
         those = np.unique(owners[beside[np.isin(pairs, wrong)]])
         labels = [written(encoded.dictionary[code].as_py()) for code in around[:-1]]
-        message = (
-            f"the labels of {name!r} do not stand in one order in all baskets, which marks rows: there is no order of"
-            f" {', '.join(labels)} that {some(int(rows[those].sum()), 'basket')} have"
+        yield (
+            f"the labels of {name!r} do not stand in one order in all baskets, which may mark rows: no order of"
+            f" {', '.join(labels)} is that of all the {some(int(rows[those].sum()), 'basket')} with these"
         )
-        yield Finding("form", message, int(rows[those].sum()), {name: "{" + ", ".join(labels) + "}"})

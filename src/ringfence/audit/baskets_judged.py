@@ -5,13 +5,13 @@ from collections.abc import Collection
 import ibis
 import numpy as np
 
-from ringfence.audit.basket_form import form_findings
+from ringfence.audit.basket_form import form_findings, order_notes
+from ringfence.audit.evidence import Evidence
 from ringfence.audit.labels.growing import stated_tree
 from ringfence.audit.labels.item_labels import ItemLabels
 from ringfence.audit.models.km_anonymity import judge_baskets
 from ringfence.audit.trace.against import complete
 from ringfence.audit.trace.basket_tracing import labels_beside, trace_baskets
-from ringfence.audit.verdict import Finding
 from ringfence.rows.basket_rows import CountedBaskets, as_baskets, count_baskets, gather
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import ROWS
@@ -45,8 +45,14 @@ def baskets_beside(
 
 
 def judge_labels_of_baskets(
-    engine: Engine, rows: ibis.Table, spec: Spec, m: int, original: ibis.Table | None, items: ItemLabels | None
-) -> tuple[list[Finding], dict[str, int]]:
+    evidence: Evidence,
+    engine: Engine,
+    rows: ibis.Table,
+    spec: Spec,
+    m: int,
+    original: ibis.Table | None,
+    items: ItemLabels | None,
+) -> None:
     """Judge baskets by their labels, and these by the item tree where it is known: from the specification alone, or
     from the `items` of the original.
 
@@ -56,6 +62,8 @@ def judge_labels_of_baskets(
     counted = engine.count(rows, [name])
     baskets = CountedBaskets(as_baskets(counted[name], spec), counted[ROWS].to_numpy().astype(np.int64))
     found = [*form_findings(counted[name], baskets.rows, spec)]
+    if spec.data.basket_id is None:  # the baskets of a long table have no order of their own
+        evidence.notes += order_notes(baskets.lists, baskets.rows, name)
     measured: dict[str, int] = {}
     if original is not None and alone:
         bought = rows_beside(engine, original, spec, rows.columns, baskets=True)
@@ -66,4 +74,4 @@ def judge_labels_of_baskets(
     tree = stated_tree(name, spec) if items is None or items.tree is None else items.tree
     judged = judge_baskets(baskets.lists, tree, spec.k, m, name, baskets.rows)
     measured = {**(measured if alone else {}), "k" if alone else f"k:{name}": judged.measured["k"]}
-    return [*judged.findings, *found], {**measured, "m": judged.measured["m"]}
+    evidence.add([*judged.findings, *found], {**measured, "m": judged.measured["m"]})

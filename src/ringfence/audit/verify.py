@@ -129,7 +129,7 @@ def verify(
     if fits is not None:
         evidence.add(fits.findings(spec), fits.measured)
     if spec.privacy.m is not None:
-        evidence.add(*judge_labels_of_baskets(engine, rows, spec, spec.privacy.m, original, items))
+        judge_labels_of_baskets(evidence, engine, rows, spec, spec.privacy.m, original, items)
     judge_counts(evidence, engine, counts, released, spec, original, origin, told=traced is not None)
     evidence.measured["rows"] = total
     size = _population_size(engine, spec, [each for each in (population, rows, original) if each is not None], fits)
@@ -178,7 +178,7 @@ def _verdict(evidence: Evidence, released: Released, spec: Spec, *, risk: Risk |
     """Put the verdict together; of baskets alone, and of rings, there are no classes to speak of."""
     findings, rings = tuple(evidence.findings), has_rings(spec)
     if not spec.of_role("quasi") and spec.items is not None:
-        return Verdict(not findings, evidence.measured, findings, ())
+        return Verdict(not findings, evidence.measured, findings, (), tuple(evidence.notes))
     if not rings:
         evidence.measured["classes"] = len(released.sizes)
     evidence.measured["masked"] = int(released.rows[released.masked].sum())
