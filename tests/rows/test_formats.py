@@ -785,3 +785,19 @@ def test_a_link_that_leads_to_no_file_is_told(tmp_path: Path) -> None:
         opened(tmp_path / "*.csv")
     with pytest.raises(DataError, match=r"b.csv' is a link to 'nowhere', where there is nothing"):
         opened(tmp_path / "b.csv")
+
+
+def test_columns_of_a_frame_may_have_numbers_for_names() -> None:
+    frame = pd.DataFrame({"age": [31, 32, 38, 39] * 5, 5: [1] * 20, 6: ["flu", "cold"] * 10})
+    age = {"role": "quasi", "hierarchy": {"intervals": [5]}}
+    attributes = {"age": age, "5": {"role": "insensitive"}, "6": {"role": "sensitive"}}
+    release = rf.anonymize(frame, rf.Spec(attributes=attributes, privacy={"k": 2}))
+    assert [*release.table.columns] == ["age", "5", "6"]
+    assert release.table["5"].tolist() == [1] * 20
+    assert release.table["5"].dtype == frame[5].dtype
+
+
+def test_a_column_of_numbers_and_words_is_refused_with_what_helps() -> None:
+    frame = pd.DataFrame({"age": [31, "unknown", 38]})
+    with pytest.raises(DataError, match=r"table: Could not convert 'unknown'.* column age .* one type, such as text"):
+        rf.draft(frame)

@@ -75,7 +75,11 @@ def as_arrow(source: Any) -> pa.Table:
                 " DuckDB table, or anything with Arrow inside"
             )
     except (pa.ArrowException, ValueError, TypeError) as error:
-        raise DataError(f"cannot read the table: {str(error).splitlines()[0]}") from error
+        told = "; ".join(str(part).splitlines()[0] for part in error.args)
+        mixed = (
+            "; give all cells of that column one type, such as text" if "Conversion failed for column" in told else ""
+        )
+        raise DataError(f"cannot read the table: {told}{mixed}") from error
     refuse_odd_names(table.column_names)
     return table
 
@@ -137,8 +141,9 @@ def assemble(
             import pandas
 
             cells = {name: _as_series(rows[name]) for name in rows.column_names}
+            called = {str(name): name for name in source.columns}  # Arrow's names are texts
             for name in kept:
-                cells[name] = _as_pandas(rows[name], source[name])
+                cells[name] = _as_pandas(rows[name], source[called[name]])
             return pandas.DataFrame(cells, index=pandas.RangeIndex(rows.num_rows))
         case "polars":
             import polars
