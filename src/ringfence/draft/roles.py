@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, replace
 
+from ringfence.draft.looks import HARMLESS_LOOKS
 from ringfence.draft.page import share
-from ringfence.draft.profile import HARMLESS_LOOKS, LISTED, Profile, Spread
+from ringfence.draft.profile import LISTED, Profile, Spread
 from ringfence.draft.words import BARE_WEIGHTS, OF_BODIES, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
 from ringfence.spec.attributes import Role
 

@@ -31,7 +31,7 @@ from ringfence.rows.duckdb_sql import (
     variable,
 )
 from ringfence.rows.duckdb_types import hand_over, known_schema, learn, take_back
-from ringfence.rows.duckdb_words import first_sentence, literal, paths, quoted, saying
+from ringfence.rows.duckdb_words import first_sentence, is_interruption, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
 from ringfence.rows.in_memory import compares_alike
@@ -137,7 +137,7 @@ class DuckDB(InMemory):
             else:
                 given_back(self._database)
         self._cleanup.close()
-        if len(error) > 1 and _is_interruption(error[1]):
+        if len(error) > 1 and is_interruption(error[1]):
             raise KeyboardInterrupt from None
 
     def open(self, source: Any, data: Data, *, as_it_stands: bool = False) -> ibis.Table:
@@ -475,13 +475,6 @@ class DuckDB(InMemory):
 def _called(name: str, schema: ibis.Schema) -> ibis.Table:
     """Return a table by its name alone: names come again in the next job, mostly with the same columns."""
     return ops.DatabaseTable(name, schema=schema, source="DuckDB", namespace=ops.Namespace()).to_expr()
-
-
-def _is_interruption(error: object) -> bool:
-    """Whether DuckDB was interrupted by the user, which it tells by errors of its own."""
-    return isinstance(error, Exception) and any(
-        word in str(error) for word in ("Query interrupted", "KeyboardInterrupt")
-    )
 
 
 def _number(name: str) -> int:

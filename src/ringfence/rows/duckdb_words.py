@@ -78,3 +78,10 @@ def _why(more: bool, data: Data | None) -> str:
     if more:
         return f"; a field that holds {data.delimiter!r} must stand in quotes ({data.quote})"
     return "; was the row cut off, or is a line break not in quotes?"
+
+
+def is_interruption(error: object) -> bool:
+    """Whether DuckDB was interrupted by the user, which it tells by errors of its own."""
+    return isinstance(error, Exception) and any(
+        word in str(error) for word in ("Query interrupted", "KeyboardInterrupt")
+    )
