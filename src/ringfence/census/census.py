@@ -17,6 +17,7 @@ from ringfence.errors import DataError, listed
 from ringfence.rows.coded import told_apart
 from ringfence.rows.in_python import in_python
 from ringfence.spec import Spec
+from ringfence.spec.hierarchies import FanoutHierarchy
 from ringfence.values.builders import Domain, read_domain
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
@@ -32,7 +33,8 @@ class Quasi:
 
     `ranks[leaf]` is the leaf's place in the attribute's order; without one, that of the hierarchy. Where leaves lie on
     a line, as numbers and dates do, it is `numeric`: what lies between two of them has a width. Loose ranges end at the
-    points of a `grid`; a tree for loose labels has no node that would tell a value.
+    points of a `grid`; a tree for loose labels has no node that would tell a value. The groups of a `fanned` hierarchy
+    are called by values of the data.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Quasi:
     numeric: bool
     weight: float
     grid: Grid | None = None
+    fanned: bool = False
 
     @property
     def occurring(self) -> int:
@@ -236,7 +239,7 @@ def take_census(
     example, tuple_of = distinct_rows(codes, [columns[name][0].hierarchy.leaves for name in quasi_names])
     watched = [name for name in names if name not in quasi_names or name == spec.method.target]
     return Census(
-        quasi=tuple(_quasi(name, columns[name], weights, spec) for name in quasi_names),
+        quasi=tuple(_quasi(name, columns[name], weights, spec, known=name in known) for name in quasi_names),
         codes=codes[example],
         weights=sum_by(tuple_of, weights, len(example)),
         joint=Joint(tuple_of, tuple(columns[name][1] for name in watched), weights),
@@ -314,7 +317,9 @@ def _encoded(column: pa.ChunkedArray, name: str) -> tuple[Longs, pa.Array]:
     return told_apart(column)
 
 
-def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec) -> Quasi:
+def _quasi(
+    name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spec: Spec, *, known: bool = False
+) -> Quasi:
     domain, leaves, raw = column
     attribute = spec.attributes[name]
     loose = spec.is_loose(name)
@@ -332,6 +337,7 @@ def _quasi(name: str, column: tuple[Domain, Ints, pa.Array], weights: Longs, spe
         numeric=attribute.measured,
         weight=float(attribute.weight),
         grid=grid,
+        fanned=not known and isinstance(attribute.hierarchy, FanoutHierarchy),
     )
 
 

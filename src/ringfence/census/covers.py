@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs, Numbers, Words
+from ringfence.arrays import Bools, Floats, Ints, Longs, Numbers, Words
 from ringfence.census.census import Census, Quasi, place_of
 from ringfence.census.groups import Groups, lowest_covering, lowest_nodes
 from ringfence.errors import DataError
@@ -119,8 +119,12 @@ def cover(
     "set": just the leaves that the group has. "range": all that occur between the first and the last of them in the
     attribute's order; a missing value has no place in it and is covered only where the group has one. "hierarchy": the
     lowest node above them. A label covers no value of another ceiling than the group's, whatever the representation;
-    for "hierarchy" that is so where all leaves of a group have the same ceiling.
+    for "hierarchy" that is so where all leaves of a group have the same ceiling. And it names no value that no group
+    has, though it may cover it: only rows that are suppressed have those. Different values are still named differently,
+    since the ends of a range are leaves of a group, and a group of a higher node has a leaf that is not below a lower.
     """
+    told = np.zeros(quasi.hierarchy.leaves, np.bool_)
+    told[leaves] = True
     if representation == "range" and quasi.grid is not None:
         return _grid_ranges(quasi, quasi.grid, groups, leaves, count)
     match representation:
@@ -129,9 +133,9 @@ def cover(
         case "range":
             members, starts, value = _ranges(quasi, groups, leaves, count)
         case "hierarchy":
-            return _nodes(quasi.hierarchy, groups, leaves, count)
-    name = namer(quasi.hierarchy, line=quasi.line, in_ranges=representation == "range")
-    labels = tuple(map(name, [part.tolist() for part in np.split(members, starts[1:-1])]))
+            return _nodes(quasi, groups, leaves, count, told)
+    name = namer(quasi.hierarchy, line=quasi.line, in_ranges=representation == "range", fanned=quasi.fanned)
+    labels = tuple(name(part.tolist(), told) for part in np.split(members, starts[1:-1]))
     if len({*labels}) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
@@ -245,10 +249,16 @@ def _grid_ranges(
     return Shown(covers, np.array([number[each] for each in labels], np.int64)[value.reshape(-1)])
 
 
-def _nodes(hierarchy: Hierarchy, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int) -> Shown:
-    """Return the lowest nodes above the leaves of each group."""
+def _nodes(
+    quasi: Quasi, groups: npt.NDArray[np.integer], leaves: npt.NDArray[np.integer], count: int, told: Bools
+) -> Shown:
+    """Return the lowest nodes above the leaves of each group; those of a fan-out are called by leaves that are told."""
+    hierarchy = quasi.hierarchy
     nodes, value = np.unique(lowest_nodes(hierarchy, groups, leaves, count), return_inverse=True)
     parts = [np.arange(hierarchy.first[node], hierarchy.stop[node], dtype=np.int32) for node in nodes.tolist()]
     labels = tuple(hierarchy.labels[node] for node in nodes.tolist())
+    if quasi.fanned:
+        name = namer(hierarchy, fanned=True)
+        labels = tuple(name(part.tolist(), told) for part in parts)
     members = np.concatenate([np.empty(0, np.int32), *parts])
     return Shown(Covers(hierarchy, labels, members, np.cumsum([0, *map(len, parts)])), value)

@@ -22,7 +22,7 @@ from ringfence.plans.base import Occasion, Plan
 from ringfence.plans.published import Beside, Label, PlanColumn, Published, others
 from ringfence.rows.sources import WHOSE
 from ringfence.rows.steps import CarryOut, Complete, Copy, Drop, Hide, MaskTold, Pseudonym, Relabel, Step, Tell, Without
-from ringfence.values.hierarchy import MISSING
+from ringfence.values.hierarchy import MISSING, Hierarchy
 from ringfence.values.keys import OnLine, label
 from ringfence.values.recoding import Recoding, by_labels
 
@@ -33,16 +33,27 @@ MASK = "*"
 class ColumnPlan(PlanColumn):
     """How one attribute is published: each leaf's label. A missing value is the leaf None.
 
-    `level` is the level of its hierarchy, where the scheme has levels.
+    `level` is the level of its hierarchy, where the scheme has levels. `unnamed` are the places of leaves that only
+    suppressed rows had, and that their label therefore leaves out: it is true of no row that has one.
     """
 
     level: int | None
     leaves: tuple[Label, ...]
     labels: tuple[Label, ...]
+    unnamed: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.leaves) != len(self.labels) or len({*self.leaves}) != len(self.leaves) or (self.level or 0) < 0:
             raise ValueError("a column needs a level from 0 on, and one label for each of its different leaves")
+        if not all(0 <= leaf < len(self.leaves) for leaf in self.unnamed):
+            raise ValueError("a column has a leaf without a name that it does not have")
+
+    @property
+    def known(self) -> dict[Label, Label]:
+        """The leaves that may be published, each with its label."""
+        unnamed = {*self.unnamed}
+        pairs = zip(self.leaves, self.labels, strict=True)
+        return {leaf: label for place, (leaf, label) in enumerate(pairs) if place not in unnamed}
 
     @property
     def label_of_leaf(self) -> tuple[Label, ...]:
@@ -57,7 +68,7 @@ class ColumnPlan(PlanColumn):
     def blocks(self) -> dict[str, list[str]]:
         """Return the leaves that are published under each label."""
         blocks: dict[str, list[str]] = {}
-        for leaf, name in zip(self.leaves, self.labels, strict=True):
+        for leaf, name in self.known.items():
             blocks.setdefault(MISSING if name is None else name, []).append(MISSING if leaf is None else leaf)
         return blocks
 
@@ -202,9 +213,27 @@ class GlobalPlan(Plan):
         return table(["attribute", "recoding", "labels"], rows) + paragraph(self._fate())
 
 
-def column_plan(level: int | None, recoding: Recoding) -> ColumnPlan:
-    """Return the plan of one attribute under a recoding."""
-    return ColumnPlan(level, recoding.hierarchy.labels[: recoding.hierarchy.leaves], recoding.labels)
+def column_plans(
+    census: Census, levels: Sequence[int | None], recodings: Sequence[Recoding], suppressed: Bools | None
+) -> dict[str, ColumnPlan]:
+    """Return the plan of each attribute, where all rows of some tuples are `suppressed`.
+
+    A label that is made of values is read by everybody, so it names none that only suppressed rows have.
+    """
+    plans = {}
+    for place, (quasi, level, recoding) in enumerate(zip(census.quasi, levels, recodings, strict=True)):
+        labels, unnamed = recoding.labels, tuple[int, ...]()
+        if suppressed is not None and suppressed.any():
+            published = np.zeros(quasi.hierarchy.leaves, np.bool_)
+            published[census.codes[~suppressed, place]] = True
+            labels, unnamed = recoding.telling(quasi.rows > 0, published, fanned=quasi.fanned)
+        plans[quasi.name] = ColumnPlan(level, leaf_labels(recoding.hierarchy), labels, unnamed)
+    return plans
+
+
+def leaf_labels(hierarchy: Hierarchy) -> tuple[Label, ...]:
+    """Return what the leaves of a hierarchy are called."""
+    return hierarchy.labels[: hierarchy.leaves]
 
 
 def _published(quasi: Quasi, column: ColumnPlan) -> pa.Array:

@@ -97,7 +97,7 @@ def _labels(name: str, column: ColumnPlan) -> str:
 
 def _cells(column: ColumnPlan) -> Iterator[tuple[str | None, str | None]]:
     """Yield each leaf with its label; a missing value that is published as such has none."""
-    for leaf, label in zip(column.leaves, column.labels, strict=True):
+    for leaf, label in column.known.items():
         yield (NONE if leaf is None else leaf), label
 
 

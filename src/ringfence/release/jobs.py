@@ -220,7 +220,7 @@ def _on_baskets(engine: "Engine", rows: "ibis.Table", spec: Spec, diary: Diary, 
 
 def labels_of(plan: "GlobalPlan") -> dict[str, dict[str | None, str | None]]:
     """Return under which label a plan publishes each value that it knows."""
-    return {name: dict(zip(column.leaves, column.labels, strict=True)) for name, column in plan.columns.items()}
+    return {name: column.known for name, column in plan.columns.items()}
 
 
 def reuser(plan: "GlobalPlan", spec: Spec, suppress_unknown: bool) -> Decider:

@@ -172,8 +172,17 @@ def fanout_paths(leaves: Sequence[str], fanout: int, between: str = ", ") -> lis
     while size < len(leaves):
         for start in range(0, len(leaves), size):
             group = leaves[start : start + size]
-            name = group[0] if len(group) == 1 else f"[{quoted(group[0])}{between}{quoted(group[-1])}]"
+            name = group_label(group, between)
             for position in range(start, start + len(group)):
                 paths[position] = (*paths[position], name)
         size *= fanout
     return [(*path, ROOT) for path in paths]
+
+
+def group_label(group: Sequence[str], between: str = ", ") -> str:
+    """Return what a group of a fan-out is called: by its first and its last leaf.
+
+    >>> group_label(["a", "b", "c, d"]), group_label(["a"]), group_label(["a", "a"])
+    ('[a, "c, d"]', 'a', 'a')
+    """
+    return group[0] if group[0] == group[-1] else f"[{quoted(group[0])}{between}{quoted(group[-1])}]"

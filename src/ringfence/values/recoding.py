@@ -1,6 +1,6 @@
 """Recoding: a partition of one attribute's leaves, each block with the label it is published under."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -8,14 +8,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ringfence.arrays import Floats, Ints, Longs, Numbers
+from ringfence.arrays import Bools, Floats, Ints, Longs, Numbers
 from ringfence.errors import DataError
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.keys import quoted
+from ringfence.values.paths import group_label
 
 Label = str | None
-Namer = Callable[[Sequence[int]], Label]
-"""Names a block by its leaves, in rising order."""
+Namer = Callable[[Sequence[int], Bools | None], Label]
+"""Names a block by its leaves, in rising order; given which leaves may be told, by no other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +39,43 @@ class Recoding:
         """For each leaf the label it is published under; None for a missing value that stays missing."""
         if self.name is None:
             return tuple(self.hierarchy.labels[node] for node in self.nodes.tolist())
+        return self._labels({block: self.name(leaves, None) for block, leaves in self._members.items()})
+
+    @cached_property
+    def _members(self) -> dict[int, list[int]]:
+        """The leaves of each block, by the smallest."""
         members: dict[int, list[int]] = {}
         for leaf, block in enumerate(self.blocks.tolist()):
             members.setdefault(block, []).append(leaf)
-        labels = {block: self.name(leaves) for block, leaves in members.items()}
-        if len({*labels.values()}) < len(labels):
-            twice = next(label for label in labels.values() if list(labels.values()).count(label) > 1)
+        return members
+
+    def _labels(self, named: Mapping[int, Label]) -> tuple[Label, ...]:
+        """Return for each leaf the label of its block."""
+        if len({*named.values()}) < len(named):
+            twice = next(label for label in named.values() if list(named.values()).count(label) > 1)
             raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
-        return tuple(labels[block] for block in self.blocks.tolist())
+        return tuple(named[block] for block in self.blocks.tolist())
+
+    def telling(self, occurs: Bools, kept: Bools, *, fanned: bool) -> tuple[tuple[Label, ...], tuple[int, ...]]:
+        """Return the labels where none names a leaf that `occurs` and is not `kept`, and the leaves that theirs then
+        leaves out.
+
+        A label that a hierarchy has of its own names no value and stays. A `fanned` hierarchy is a fan-out: its labels
+        name the first and the last value of a group. What nobody is published under keeps its label.
+        """
+        name = self.name or (_group_namer(self.hierarchy, self.nodes) if fanned else None)
+        told = kept | ~occurs
+        if name is None or told.all():
+            return self.labels, ()
+        named: dict[int, Label] = {}
+        left_out: list[int] = []
+        for block, leaves in self._members.items():
+            named[block] = self.labels[block]
+            if kept[leaves].any() and not told[leaves].all():
+                named[block] = name(leaves, told)
+                if named[block] != self.labels[block]:
+                    left_out += [leaf for leaf in leaves if not told[leaf]]
+        return self._labels(named), tuple(sorted(left_out))
 
     def total(self, numbers: Numbers) -> Floats:
         """Return for each leaf the sum of some numbers over the leaves that its label covers."""
@@ -119,12 +149,18 @@ def by_blocks(hierarchy: Hierarchy, blocks: Ints, name: Namer) -> Recoding:
 
 
 def by_labels(hierarchy: Hierarchy, labels: Sequence[Label]) -> Recoding:
-    """Return the recoding that published leaves under these labels, which a plan has kept."""
+    """Return the recoding that published leaves under these labels, which a plan has kept.
+
+    A label that leaves out a leaf of its block may be called like a lower node, which the leaf is not under.
+    """
     if all(label in hierarchy.node_index for label in labels):
-        return by_nodes(hierarchy, np.array([hierarchy.node_index[label] for label in labels], np.int32))
+        nodes = np.array([hierarchy.node_index[label] for label in labels], np.int32)
+        leaves = np.arange(len(labels))
+        if ((hierarchy.first[nodes] <= leaves) & (leaves < hierarchy.stop[nodes])).all():
+            return by_nodes(hierarchy, nodes)
     first: dict[Label, int] = {}
     blocks = np.array([first.setdefault(label, leaf) for leaf, label in enumerate(labels)], np.int32)
-    return by_blocks(hierarchy, blocks, lambda leaves: labels[leaves[0]])
+    return by_blocks(hierarchy, blocks, lambda leaves, _: labels[leaves[0]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +178,8 @@ class Line:
         reached[self.leaves] = np.cumsum(self.occurs[self.leaves])
         return places, reached
 
-    def runs(self, leaves: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the first and the last leaf of each run in a block: between runs, there are others that occur.
+    def runs(self, leaves: Sequence[int]) -> list[Longs]:
+        """Return the leaves of each run in a block, as they lie on the line: between runs, there are others that occur.
 
         None where not all leaves are on the line.
         """
@@ -153,12 +189,10 @@ class Line:
             return []
         block = block[np.argsort(places[block])]
         others = np.diff(reached[block]) - self.occurs[block[1:]]
-        begins = np.concatenate([[0], np.flatnonzero(others) + 1])
-        ends = np.concatenate([begins[1:] - 1, [len(block) - 1]])
-        return list(zip(block[begins].tolist(), block[ends].tolist(), strict=True))
+        return np.split(block, np.flatnonzero(others) + 1)
 
 
-def namer(hierarchy: Hierarchy, *, line: Line | None = None, in_ranges: bool = False) -> Namer:
+def namer(hierarchy: Hierarchy, *, line: Line | None = None, in_ranges: bool = False, fanned: bool = False) -> Namer:
     """Return how blocks are named: by their node where they are one, as a range, else as a set.
 
     A run of a `line` is a range. What is several runs, since a boundary keeps others between them out, is a set of
@@ -167,33 +201,58 @@ def namer(hierarchy: Hierarchy, *, line: Line | None = None, in_ranges: bool = F
 
     >>> work = Hierarchy.from_paths([("nurse", "health", "*"), ("doctor", "health", "*"), ("cook", "*")])
     >>> name = namer(work)
-    >>> name([0, 1]), name([1, 2]), name([0, 1, 2])
+    >>> name([0, 1], None), name([1, 2], None), name([0, 1, 2], None)
     ('health', '{doctor, cook}', '*')
     >>> ages = Hierarchy.from_paths([("30", "*"), ("31", "*"), ("40", "*")], missing=True)
     >>> line = Line(np.array([0, 1, 2]), np.array([True] * 4))
     >>> name = namer(ages, line=line)
-    >>> name([0, 1]), name([0, 1, 3]), name([0, 2])
+    >>> name([0, 1], None), name([0, 1, 3], None), name([0, 2], None)
     ('[30, 31]', '{[30, 31], null}', '{30, 40}')
     >>> more = Hierarchy.from_paths([(age, "*") for age in ("30", "31", "40", "50", "51")])
-    >>> namer(more, line=Line(np.arange(5), np.array([True] * 5)), in_ranges=True)([0, 1, 3, 4])
+    >>> namer(more, line=Line(np.arange(5), np.array([True] * 5)), in_ranges=True)([0, 1, 3, 4], None)
     '{[30, 31], [50, 51]}'
+
+    Of leaves that may not be told, a set has none, and a range does not end at one: it may lie between its ends, where
+    nobody sees it. Nodes keep their labels, which name no leaf, but those of a `fanned` hierarchy, which is a fan-out.
+
+    >>> name([0, 1, 3], np.array([True, True, True, False])), name([0, 2], np.array([True, True, False, True]))
+    ('[30, 31]', '30')
     """
 
-    def name(leaves: Sequence[int]) -> Label:
+    def name(leaves: Sequence[int], told: Bools | None) -> Label:
         if len(leaves) == 1:
             return _alone(hierarchy.labels[leaves[0]])
         node = hierarchy.common_ancestor(leaves)
+        named = list(leaves) if told is None else [leaf for leaf in leaves if told[leaf]]
         if hierarchy.stop[node] - hierarchy.first[node] == len(leaves):
-            return hierarchy.labels[node]
+            return _of_group(hierarchy, node, named) if fanned and len(named) < len(leaves) else hierarchy.labels[node]
+        if len(named) == 1:
+            return _alone(hierarchy.labels[named[0]])
         present = [leaf for leaf in leaves if hierarchy.labels[leaf] is not None]
         runs = [] if line is None else line.runs(present)
         if runs and len(present) > 1 and (len(runs) == 1 or in_ranges):
-            words = [_span(hierarchy.labels[low], hierarchy.labels[high]) for low, high in runs]
-            words += ["null"] * (len(present) < len(leaves))
+            shown = [run if told is None else run[told[run]] for run in runs]
+            words = [_span(hierarchy.labels[run[0]], hierarchy.labels[run[-1]]) for run in shown if len(run)]
+            words += ["null" for leaf in named if hierarchy.labels[leaf] is None]
             return words[0] if len(words) == 1 else f"{{{', '.join(words)}}}"
-        return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in leaves) + "}"
+        return "{" + ", ".join(_item(hierarchy.labels[leaf]) for leaf in named) + "}"
 
     return name
+
+
+def _group_namer(hierarchy: Hierarchy, nodes: Ints) -> Namer:
+    """Return how the blocks of a fan-out are named that nodes were taken for, though a boundary may keep leaves out."""
+    return lambda leaves, told: _of_group(
+        hierarchy, int(nodes[leaves[0]]), [leaf for leaf in leaves if told is None or told[leaf]]
+    )
+
+
+def _of_group(hierarchy: Hierarchy, node: int, named: Sequence[int]) -> Label:
+    """Return the label of a node of a fan-out, by the first and the last of some leaves below it; the root's says
+    nothing."""
+    if node == hierarchy.root:
+        return hierarchy.labels[node]
+    return group_label([hierarchy.labels[leaf] or "" for leaf in (named[0], named[-1])])
 
 
 def _span(low: Label, high: Label) -> str:

@@ -17,11 +17,12 @@ from ringfence.audit.labels.reading import AnyOf, Interval, read_label
 from ringfence.audit.labels.spelling import as_number, as_set, spans_of, spelled_number
 from ringfence.audit.labels.trees import Path, Tree
 from ringfence.spec.attributes import Attribute
+from ringfence.spec.hierarchies import FanoutHierarchy
 
 MOST_REMEMBERED = 1 << 18
 """How many labels of an attribute are remembered with what they hold."""
 
-Kind: TypeAlias = tuple[tuple[Path, ...], tuple[int, ...], bool, bool]
+Kind: TypeAlias = tuple[tuple[Path, ...], tuple[int, ...], bool, bool, bool]
 
 _in_use: "WeakValueDictionary[Kind, Held]" = WeakValueDictionary()
 
@@ -29,9 +30,10 @@ _in_use: "WeakValueDictionary[Kind, Held]" = WeakValueDictionary()
 def held_in(tree: Tree, attribute: Attribute) -> "Held":
     """Return the values of a tree, the same ones as long as anybody uses them: a label is read once.
 
-    What a label holds is told by the tree and by whether values are numbers or dates, and by nothing else.
+    What a label holds is told by the tree and by whether values are numbers, dates or grouped by a fan-out, and by
+    nothing else.
     """
-    kind = tree.paths, tree.ceilings, attribute.numeric, attribute.dates
+    kind = tree.paths, tree.ceilings, attribute.numeric, attribute.dates, _is_fanned(attribute)
     held = _in_use.get(kind)
     if held is None:
         held = _in_use[kind] = Held(tree, attribute)
@@ -43,6 +45,7 @@ class Held:
 
     def __init__(self, tree: Tree, attribute: Attribute) -> None:
         self.tree = tree
+        self.fanned = _is_fanned(attribute)
         self._said: dict[str, Longs] = {}
         self._items: dict[str | None, list[int]] = {}
         self.spell = spelled_number if attribute.numeric else spelled_moment if attribute.dates else _written_out
@@ -97,6 +100,11 @@ class Held:
         if listed is not None:
             return [leaf for value in listed for leaf in self._of_item(value)]
         spans = spans_of(label)
+        ends = spans[0] if self.fanned and spans is not None and len(spans) == 1 else None
+        if ends is not None and {*ends} <= self.tree.leaf_of.keys():
+            # A group of neighbours, called by the first and the last of its values that are published.
+            first, last = (self.tree.leaf_of[end] for end in ends)
+            return [*range(first, last + 1)]
         if spans is not None and (self.place is as_moment or label.startswith("{")):
             return [leaf for span in spans for leaf in self._between(span)]
         meaning = read_label(label)
@@ -130,6 +138,11 @@ class Held:
         if first is None or last is None:
             return []
         return self.by_number[bisect_left(self.numbers, first) : bisect_right(self.numbers, last)]
+
+
+def _is_fanned(attribute: Attribute) -> bool:
+    """Whether groups of values are called by the first and the last of them: the tree has them in their order."""
+    return isinstance(attribute.hierarchy, FanoutHierarchy)
 
 
 def _written_out(text: str) -> str:

@@ -6,7 +6,7 @@ from ringfence.census.baskets import Baskets
 from ringfence.declared import BASKETS
 from ringfence.errors import Unsatisfiable
 from ringfence.plans.items import ItemPlan, Reason
-from ringfence.plans.recode import column_plan
+from ringfence.plans.recode import ColumnPlan, leaf_labels
 from ringfence.search.itemsets.find import find_cut
 from ringfence.search.itemsets.supports import RareSet
 from ringfence.search.progress import SearchResult, Watch
@@ -40,7 +40,7 @@ def decide_baskets(baskets: Baskets, spec: Spec, watch: Watch) -> BasketDecision
     found = find_cut(baskets, k, m, search=search, specialize=specialize, watch=watch)
     plan = ItemPlan(
         column=baskets.name,
-        items=column_plan(None, by_nodes(baskets.hierarchy, found.nodes)),
+        items=ColumnPlan(None, leaf_labels(baskets.hierarchy), by_nodes(baskets.hierarchy, found.nodes).labels),
         reasons=tuple(_reason(baskets, node, rare) for node, rare in found.reasons.items()),
         spec=self_contained(spec).dumps(),
     )

@@ -9,7 +9,7 @@ from ringfence.census.classes import Classes
 from ringfence.errors import Unsatisfiable, some_rows
 from ringfence.judging.metrics import measure_classes, recoded
 from ringfence.judging.models import Promise
-from ringfence.plans.recode import GlobalPlan, column_plan
+from ringfence.plans.recode import GlobalPlan, column_plans
 from ringfence.search.decision import Decision, complete_columns
 from ringfence.search.progress import SearchResult
 from ringfence.spec import Spec
@@ -64,12 +64,11 @@ def _plan(
         )
     if not models.rest_holds(classes):
         raise Unsatisfiable("at these levels, the classes that remain are not t-close to what is published of them")
-    failing = np.flatnonzero(classes.fails[: classes.size])
+    fails = classes.fails[: classes.size].astype(np.bool_)
+    failing = np.flatnonzero(fails)
+    gone_with_class = fails[classes.member[: len(census.weights)]]
     return GlobalPlan(
-        columns={
-            quasi.name: column_plan(level, recoding)
-            for quasi, level, recoding in zip(census.quasi, levels, recodings, strict=True)
-        },
+        columns=column_plans(census, levels, recodings, gone_with_class),
         suppressed=_leaves_of(census, classes, recodings, failing),
         suppressed_rows=suppressed,
         masked=spec.method.keep_suppressed and suppressed > 0 and models.holds_as_one(classes, failing),
@@ -103,7 +102,7 @@ def composite_decision(census: Census, spec: Spec, levels: Sequence[int], result
             f" {min(limit, census.rows - 1)} may be"
         )
     plan = GlobalPlan(
-        columns={q.name: column_plan(j, r) for q, j, r in zip(census.quasi, levels, recodings, strict=True)},
+        columns=column_plans(composed.census, levels, recodings, composed.census.lost),
         suppressed=(),
         suppressed_rows=composed.suppressed,
         masked=False,

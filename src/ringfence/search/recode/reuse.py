@@ -28,7 +28,8 @@ from ringfence.values.recoding import Recoding, by_nodes
 
 @dataclass(frozen=True)
 class Reused:
-    """The decision on new rows, their census, and for each column the values whose rows go: the plan lacks them.
+    """The decision on new rows, their census, and for each column the values whose rows go: the plan lacks them, or
+    only rows that it suppressed had them.
 
     Where these rows are masked with all others that are suppressed, `everyone` is the census with them.
     """
@@ -47,6 +48,7 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
     """
     known = {name: _hierarchy(column, f"the plan's column {name!r}") for name, column in plan.columns.items()}
     unknown: dict[str, pa.Array] = {}
+    refused: dict[str, list[str]] = {}
     weights = counted[weight].to_numpy()
     incomplete = np.zeros(counted.num_rows, bool)  # rows that go, whatever else they have: nothing of them is read
     for name in plan.complete:
@@ -62,8 +64,11 @@ def reuse_plan(counted: pa.Table, weight: str, plan: GlobalPlan, spec: Spec, *, 
         if strange.any():
             unknown[name] = values.filter(pa.array(strange))
             lost[~incomplete] |= strange[which]
-    if unknown and not suppress_unknown:
-        found = listed(f"{name!r}: {listed(map(repr, some.to_pylist()[:10]))}" for name, some in unknown.items())
+            leaves = [None if key is None else label_of_key(key) for key in keys]
+            new = [s and leaf not in plan.columns[name].leaves for s, leaf in zip(strange, leaves, strict=True)]
+            refused |= {name: values.filter(pa.array(new)).to_pylist()} if any(new) else {}
+    if refused and not suppress_unknown:
+        found = listed(f"{name!r}: {listed(map(repr, some[:10]))}" for name, some in refused.items())
         raise DataError(
             f"values that the plan does not know: {found}; make a new plan, or suppress the rows that have them"
         )
@@ -93,11 +98,9 @@ def _with_unknown(
     for name, values in unknown.items():
         keys = read_keys(name, spec, in_python(values, name), [1] * len(values))
         more = [None if key is None else label_of_key(key) for key in dict.fromkeys(keys)]
-        column = plan.columns[name]
+        known = plan.columns[name].known
         try:
-            trees[name] = _hierarchy(
-                replace(column, leaves=(*column.leaves, *more), labels=(*column.labels, *more)), name
-            )
+            trees[name] = _hierarchy(ColumnPlan(None, (*known, *more), (*known.values(), *more)), name)
         except SpecError:
             return None
     return take_census(counted, spec, weight, trees)
@@ -128,16 +131,16 @@ def _hold_as_one(everyone: Census, decision: Decision, spec: Spec) -> bool:
 def _hierarchy(column: ColumnPlan, where: str) -> Hierarchy:
     """Return the tree that a plan stands for: each leaf under its label, each label under one root."""
     paths = []
-    for leaf, label in zip(column.leaves, column.labels, strict=True):
+    for leaf, label in column.known.items():
         if leaf is not None:
             paths.append((leaf, ROOT) if label in (leaf, ROOT) or label is None else (leaf, label, ROOT))
     if not paths:
         return Hierarchy.from_tree({}, missing=True, where=where)
-    return Hierarchy.from_paths(paths, missing=None in column.leaves, where=where)
+    return Hierarchy.from_paths(paths, missing=None in column.known, where=where)
 
 
 def _recoding(hierarchy: Hierarchy, column: ColumnPlan) -> Recoding:
     """Return the recoding that takes each leaf to the node that bears its label in the plan, others to themselves."""
-    label_of = dict(zip(column.leaves, column.labels, strict=True))
+    label_of = column.known
     nodes = [hierarchy.node_index[label_of.get(leaf, leaf)] for leaf in hierarchy.labels[: hierarchy.leaves]]
     return by_nodes(hierarchy, np.array(nodes, np.int32))

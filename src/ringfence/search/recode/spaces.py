@@ -193,7 +193,8 @@ def _partitions(quasi: Quasi, scheme: str) -> tuple[Partitions, Callable[[Longs]
         return partitions, lambda labels: by_nodes(
             hierarchy, nodes_over(quasi, with_subtrees(quasi, labels, nodes=True))
         )
-    name = namer(hierarchy, line=quasi.line, in_ranges=scheme in ("ordered", "guided-ordered"))
+    in_ranges = scheme in ("ordered", "guided-ordered")
+    name = namer(hierarchy, line=quasi.line, in_ranges=in_ranges, fanned=quasi.fanned)
     covering = with_everything if scheme in FREE else with_subtrees
     return partitions, lambda labels: by_blocks(hierarchy, covering(quasi, labels).astype(np.int32), name)
 
