@@ -166,12 +166,30 @@ def test_what_is_made_aside_is_gone_and_its_names_are_given_again() -> None:
                 labels = engine.holding(rows, {"a": pa.array([word])})
                 drawn = engine.keep(rows.mutate(b=rows["a"].upper()))
                 names.append([each.get_name() for each in (rows, labels, drawn)])
+                (tally,) = engine.tallies([(rows, ["a"])], [])  # not of the rows that had this name before
+                assert tally.select(["a", ROWS]).to_pylist() == [{"a": word, ROWS: 2}]
+                engine._counts.clear()
                 assert engine.count(rows, ["a"]).to_pylist() == [{"a": word, ROWS: 2}]
                 assert engine.fetch(drawn)["b"].to_pylist() == [word.upper()] * 2
                 assert engine.fetch(labels)["a"].to_pylist() == [word] * 2
         assert names[0] == names[1]
         assert engine._duckdb.execute("SELECT table_name FROM duckdb_tables()").fetchall() == []
         assert engine.count(kept, ["a"])["a"].to_pylist() == ["x", "y"]
+
+
+def test_what_was_counted_is_tallied_by_the_same_combinations() -> None:
+    table = pa.table({"a": ["x", "y", "x", None], "b": [1, 2, 1, 1], "c": ["p", "q", "q", "p"]})
+    tallies = []
+    for counted_before in (True, False):
+        with DuckDB(Data()) as engine:
+            rows, others = engine.hold(table), engine.hold(table.slice(1))
+            if counted_before:
+                engine.count(rows, ["b", "a"])
+            found = engine.tallies([(rows, ["a", "b"]), (others, ["a", "b"])], ["c"])
+            tallies.append([each.select(["a", "b", ROWS]).to_pylist() for each in found])
+            assert found[0][LOW].to_pylist() != found[0][HIGH].to_pylist()
+    assert tallies[0] == tallies[1]
+    assert {(each["a"], each["b"], each[ROWS]) for each in tallies[0][0]} == {("x", 1, 2), ("y", 2, 1), (None, 1, 1)}
 
 
 def test_what_is_not_for_this_place_is_left_to_the_engine() -> None:

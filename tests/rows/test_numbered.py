@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ringfence.kernels import numbering
 from ringfence.rows import numbered
 from ringfence.rows.coded import coded
-from ringfence.rows.in_memory import counted, tallied
+from ringfence.rows.in_memory import combined, counted, tallied
 from ringfence.rows.numbered import listed_texts, numbered_words
 from ringfence.rows.sources import ROWS
 from tests.rows.test_in_memory import KINDS, tables
@@ -85,10 +85,11 @@ def test_combinations_are_counted_alike_by_libraries_and_by_kernels(table: pa.Ta
     for few in (1, 10**6):
         with patch.object(numbered, "FEW", few):
             given_so = coded(table)
-            tallies = tallied([given_so, given_so.slice(1)], [names, []], names)
+            halves = [given_so, given_so.slice(1)]
+            tallies = tallied(halves, [combined(halves[0], names), combined(halves[1], [])], names)
             found.append(
                 [
-                    counted(given_so, names),
+                    counted(combined(given_so, names)),
                     *(each.select([*columns, ROWS]) for each, columns in zip(tallies, [names, []], strict=True)),
                 ]
             )
@@ -99,8 +100,7 @@ def test_digits_that_do_not_fit_into_a_word_are_numbered_first() -> None:
     """Five columns of 2^16 values: in one word of 64 bits, nothing would be left of the first."""
     values = np.arange(2**16)
     columns = [np.append(values, [3, 4]), *(np.append(values, [7, 7]) for _ in range(4))]
-    found = counted(
-        pa.table({f"c{place}": column for place, column in enumerate(columns)}), [f"c{i}" for i in range(5)]
-    )
+    table = pa.table({f"c{place}": column for place, column in enumerate(columns)})
+    found = counted(combined(table, table.column_names))
     assert found.num_rows == 2**16 + 2
     assert found[ROWS].to_pylist() == [1] * found.num_rows

@@ -17,7 +17,7 @@ from ringfence.rows.coded import coded, plain
 from ringfence.rows.dates import open_original
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.engine import as_released
-from ringfence.rows.in_memory import counted
+from ringfence.rows.in_memory import combined, counted
 from ringfence.rows.repeated import Repeated, lines_repeat
 from ringfence.rows.sources import HIGH, LOW, ROWS
 from ringfence.rows.steps import Step, recoded
@@ -68,7 +68,7 @@ def test_lines_that_repeat_are_noticed(tmp_path: Path, monkeypatch: pytest.Monke
 
 @given(tables(), recodings(), st.lists(st.sampled_from(ALIKE), unique=True, min_size=1))
 def test_different_rows_are_recoded_as_all_are(table: pa.Table, steps: list[Step], columns: list[str]) -> None:
-    few = held(counted(table, table.column_names))
+    few = held(counted(combined(table, table.column_names)))
     assert few.total == table.num_rows
     assert multiset(plain(few.spread())) == multiset(table)
     done, all_done = few.recoded(steps, columns), recoded(coded(table), steps)

@@ -10,7 +10,7 @@ Texts are coded before they are counted or compared (`coded`), once for all that
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -64,13 +64,17 @@ def stays_as_it_is(kind: pa.DataType) -> bool:
     return compares_alike(kind) and not pa.types.is_large_string(kind)
 
 
-def counted(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return the distinct combinations of `columns`, and in the column `ROWS` how many rows have each."""
-    which, different = _classed(table, columns)
+Combinations = tuple[Longs, Mapping[str, pa.ChunkedArray]]
+"""A number for each row of a table, the same for those that have the same in some columns, and what these have."""
+
+
+def counted(combinations: Combinations) -> pa.Table:
+    """Return the distinct combinations of some columns, and in the column `ROWS` how many rows have each."""
+    which, different = combinations
     return pa.table({**different, ROWS: np.bincount(which)})
 
 
-def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digested: Sequence[str]) -> list[pa.Table]:
+def tallied(tables: Sequence[pa.Table], combined: Sequence[Combinations], digested: Sequence[str]) -> list[pa.Table]:
     """Count combinations of some columns of each table, and add up for each the digests of what its rows have in the
     columns that are `digested`, as an engine's `tally` does.
 
@@ -83,9 +87,8 @@ def tallied(tables: Sequence[pa.Table], columns: Sequence[Sequence[str]], digest
     digests = drawn(lots) if digested else np.zeros(1, np.uint64)
     halves = {HIGH: digests >> np.uint64(32), LOW: digests & np.uint64(BITS_32)}
     found = []
-    for table, names, end in zip(tables, columns, ends.tolist(), strict=True):
-        which, different = _classed(table, names)
-        sums: dict[str, Longs] = {ROWS: np.bincount(which, minlength=0 if names else 1)}  # no rows are a sum, too
+    for table, (which, different), end in zip(tables, combined, ends.tolist(), strict=True):
+        sums: dict[str, Longs] = {ROWS: np.bincount(which, minlength=0 if different else 1)}  # no rows are a sum, too
         own = lot[end - table.num_rows : end]
         for name, half in halves.items():
             sums[name] = sum_by(which, half.astype(np.int64)[own], len(sums[ROWS]))
@@ -144,8 +147,8 @@ def _packed(columns: Sequence[tuple[Ints | Longs, int]], rows: int) -> tuple[Lon
     return packed, span
 
 
-def _classed(table: pa.Table, columns: Sequence[str]) -> tuple[Longs, dict[str, pa.ChunkedArray]]:
-    """Return a number for each row, the same for those that have the same in some columns, and what these have."""
+def combined(table: pa.Table, columns: Sequence[str]) -> Combinations:
+    """Return which rows have the same in some columns, and what these have."""
     which, firsts = numbered_words(_packed([_numbered(table[name]) for name in columns], table.num_rows)[0])
     place = pa.array(firsts)
     return which, {name: table[name].take(place) for name in columns}

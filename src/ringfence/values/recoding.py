@@ -124,8 +124,8 @@ class Recodings(Protocol):
 
 def by_nodes(hierarchy: Hierarchy, nodes: Ints) -> Recoding:
     """Return the recoding that publishes each leaf under the label of a node; leaves with the same node are a block."""
-    smallest = np.full(len(hierarchy.labels), hierarchy.leaves, np.int32)
-    np.minimum.at(smallest, nodes, np.arange(hierarchy.leaves, dtype=np.int32))
+    smallest = np.empty(len(hierarchy.labels), np.int32)
+    smallest[nodes[::-1]] = np.arange(hierarchy.leaves, dtype=np.int32)[::-1]  # of those with one node, the last stays
     return Recoding(hierarchy, smallest[nodes], nodes, whole=True)
 
 
@@ -143,8 +143,8 @@ def at_level(hierarchy: Hierarchy, level: int) -> Recoding:
 
 def by_blocks(hierarchy: Hierarchy, blocks: Ints, name: Namer) -> Recoding:
     """Return the recoding that publishes each block under a label that covers the block and nothing else."""
-    largest = np.zeros(hierarchy.leaves, np.int32)
-    np.maximum.at(largest, blocks, np.arange(hierarchy.leaves, dtype=np.int32))
+    largest = np.empty(hierarchy.leaves, np.int32)
+    largest[blocks] = np.arange(hierarchy.leaves, dtype=np.int32)  # of those in one block, the last stays
     return Recoding(hierarchy, blocks, hierarchy.common_ancestors(blocks, largest[blocks]), whole=False, name=name)
 
 
