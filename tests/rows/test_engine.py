@@ -572,7 +572,7 @@ def test_the_order_of_rows_is_neither_the_inputs_nor_twice_the_same() -> None:
 
 def test_a_seed_does_not_fix_the_order_of_rows() -> None:
     table = pa.table({"id": range(1000), "q": ["a", "b"] * 500})
-    asked = spec(id="insensitive", q=FLAT, method={"seed": 7})
+    asked = spec(id="insensitive", q=FLAT, method={"name": "local", "seed": 7})
     one, other = (rf.anonymize(table, asked).table["id"].to_pylist() for _ in range(2))
     assert one != other
 
