@@ -50,8 +50,6 @@ def _clause(detail: ErrorDetails) -> str:
         message = "allowed: a TOML table" + {"attributes": f"; {NEEDED}"}.get(key, "")
     elif kind in KINDS:
         message = f"allowed: {KINDS[kind]}"
-    elif kind == "string_pattern_mismatch":
-        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
     names = re.findall(r"""['"]([\w-]+)['"]""", message) if message.startswith("allowed:") else []
     near = suggestion(value, names) if isinstance(value, str) else ""
     return f"{key}{shown}{near}: {message[0].lower()}{message[1:]}".removeprefix(": ")

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path, PurePath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, unquote, urlsplit
 
 from pydantic import Field, model_validator
@@ -11,6 +11,15 @@ from pydantic_core import PydanticCustomError
 from ringfence.spec.attributes import CellType
 from ringfence.spec.checking import Name, SpecTable, either
 from ringfence.spec.written import BETWEEN_THOUSANDS
+
+
+def is_size(value: Any) -> bool:
+    """Whether this is a size of memory that an engine can do with: it wants 32 MB to read a text file at all."""
+    size = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT])(i?)B", value) if isinstance(value, str) else None
+    if size is None:
+        return False
+    unit: int = (1024 if size[3] else 1000) ** (1 + "KMGT".index(size[2]))
+    return 50e6 <= float(size[1]) * unit <= 1e15
 
 
 class Data(SpecTable):
@@ -36,7 +45,9 @@ class Data(SpecTable):
     composite: bool = False
     weights: str | None = None
     basket_id: str | None = None
-    memory_limit: Annotated[str, Field(pattern=r"^\d+(\.\d+)? ?[KMGT]i?B$")] | None = None
+    memory_limit: Annotated[str | None, either("a size from 50MB to 1000TB, such as '4GB' or '500 MiB'", is_size)] = (
+        None
+    )
 
     @model_validator(mode="after")
     def _keys_agree(self) -> Self:
