@@ -184,13 +184,17 @@ def _refuse_other_kinds(file: Path, shown: str, data: Data) -> None:
 
 
 def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str]) -> None:
-    """Refuse names that differ in case alone: DuckDB gives one of them another, which no line has."""
+    """Refuse keys without a name, and names that differ in case alone: DuckDB gives one of them another, which no line
+    has, so that it would find no values."""
     folded = {name.casefold() for name in names}
-    if not any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names):
+    twins = any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names)
+    if not twins and not any(re.fullmatch(r"C\d+", name) for name in names):
         return
     with saying(f"cannot read {shown}", DataError):
         lines = f"read_json_objects({paths([file])}, format = 'newline_delimited')"
         keys = connection.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {lines}").fetchall()
+    if ("",) in keys:
+        raise DataError(f'{shown} has objects with a key that has no name ({{"": ...}}); give it one')
     refuse_odd_names(sorted(key for (key,) in keys))
 
 
