@@ -155,6 +155,24 @@ def test_keys_of_one_method_beside_another_are_no_matter_where_methods_are_compa
 
 
 @pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "local", "seed": -1},
+        {"name": "local", "seed": 10**30},
+        {"name": "ring", "seed": -(10**30), "max_ring": 10**30},
+        {"name": "cluster", "max_group": 10**30, "shards": 10**30},
+    ],
+)
+def test_numbers_of_any_size_are_taken(method: dict[str, Any]) -> None:
+    assert rf.anonymize(PEOPLE, rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, method=method)).audit.ok
+
+
+def test_a_comparison_of_nothing_is_refused() -> None:
+    with pytest.raises(SpecError, match="no method is named, so there is nothing to compare; allowed: optimal, levels"):
+        rf.compare(PEOPLE, rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}), methods=[])
+
+
+@pytest.mark.parametrize(
     ("parts", "said"),
     [
         ({"method": {"search": "bottom-up"}, "data": {"entity": "who", "composite": True}}, "in a way of its own"),

@@ -852,3 +852,33 @@ def test_a_column_without_a_name_is_refused_in_databases_and_in_json(tmp_path: P
         opened(lines)
     lines.write_text('{"C1": 20, "C2": "a"}\n')
     assert opened(lines).to_pylist() == [{"C1": 20, "C2": "a"}]
+
+
+@pytest.mark.parametrize("encoding", ["idna", "undefined", "rot13", "nothing"])
+def test_what_is_no_encoding_of_text_is_refused(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age\n20\n")
+    with pytest.raises(SpecError, match=f"data.encoding = '{encoding}' is not an encoding that Python knows"):
+        opened(tmp_path / "a.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "rot13", "nothing"])
+def test_what_is_no_encoding_of_text_is_refused_of_hierarchies(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("20;*\n")
+    age = {"role": "quasi", "hierarchy": {"file": "a.csv", "encoding": encoding}}
+    spec = rf.Spec(attributes={"age": age}, privacy={"k": 1}).at(tmp_path)
+    with pytest.raises(SpecError, match=f"attributes.age.hierarchy.file: cannot read .* as {encoding}"):
+        rf.anonymize(pa.table({"age": ["20"]}), spec)
+
+
+@pytest.mark.parametrize("word", ["20, 30", 'as "said"'])
+def test_missing_values_that_need_quotes_are_refused_in_text_files(word: str, tmp_path: Path) -> None:
+    table = pa.table({"age": [word, "31"], "sex": ["f", "m"]})
+    with pytest.raises(SpecError, match=f"data.missing_values has {word!r}, and in text files none may hold"):
+        opened(to_csv(tmp_path / "a.csv", table), missing_values=[word])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert opened(tmp_path / "a.parquet", missing_values=[word])["age"].to_pylist() == [None, "31"]
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    with pytest.raises(DataError, match=r"cannot read 'a{60}\.\.\.' \(5,000 characters\): File name too long"):
+        opened(Path("a" * 5_000))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ringfence.errors import DataError, listed
+from ringfence.errors import DataError, SpecError, listed
 from ringfence.rows.databases import chosen_table
 from ringfence.rows.duckdb_lines import TextFiles
 from ringfence.rows.duckdb_words import literal, paths, quoted, saying
@@ -62,6 +62,8 @@ class DuckDBFiles:
             files.append(path)
             if columns[-1] != columns[0]:
                 raise _unlike(place, file, columns[0], columns[-1])
+        if not as_it_stands:
+            _refuse_unreadable(data)
         options = {
             "delim": literal(data.delimiter),
             "quote": literal(data.quote),
@@ -181,6 +183,16 @@ def _refuse_other_kinds(file: Path, shown: str, data: Data) -> None:
         wide = content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     if wide and data.encoding == Data().encoding:
         raise DataError(f'{shown} is not valid UTF-8, but text in UTF-16: set data.encoding = "utf-16"')
+
+
+def _refuse_unreadable(data: Data) -> None:
+    """Refuse texts that stand for a missing value where DuckDB would not find them: they need quotes around them."""
+    for word in data.missing_values:
+        if data.delimiter in word or data.quote in word:
+            raise SpecError(
+                f"data.missing_values has {word!r}, and in text files none may hold the delimiter ({data.delimiter}) or"
+                f" the quote ({data.quote}); leave its cells empty in the file, or leave it out here"
+            )
 
 
 def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str]) -> None:

@@ -295,7 +295,7 @@ def plain_text(path: Path, encoding: str, scratch: Path, shown: str) -> Iterator
     try:
         known = codecs.lookup(encoding).name
         b" ".decode(known, "ignore")  # some of what Python knows, such as rot13, is no encoding of text
-    except LookupError:
+    except (LookupError, UnicodeError):  # the latter of those that read no other text, such as idna
         raise SpecError(
             f"data.encoding = {encoding!r} is not an encoding that Python knows, such as 'latin-1'"
         ) from None

@@ -48,6 +48,8 @@ def _clause(detail: ErrorDetails) -> str:
     message = detail["msg"].replace("Input should be", "allowed:", 1)
     if kind in TABLES:
         message = "allowed: a TOML table" + {"attributes": f"; {NEEDED}"}.get(key, "")
+    elif kind == "string_too_short":
+        message = "allowed: text that is not empty"
     elif kind in KINDS:
         message = f"allowed: {KINDS[kind]}"
     names = re.findall(r"""['"]([\w-]+)['"]""", message) if message.startswith("allowed:") else []
