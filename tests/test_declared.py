@@ -177,11 +177,15 @@ def test_a_comparison_of_nothing_is_refused() -> None:
     [
         ({"method": {"search": "bottom-up"}, "data": {"entity": "who", "composite": True}}, "in a way of its own"),
         ({"method": {"name": "ring", "homogeneous": True, "max_ring": 9}}, "set partition = 'whole'"),
+        (
+            {"method": {"name": "ring", "paper_diversity": True, "order": "gray"}, "privacy": {"l": 2}},
+            "its rings have an order of their own",
+        ),
     ],
 )
 def test_a_key_that_is_not_looked_at_beside_another_is_refused(parts: dict[str, Any], said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        rf.anonymize(PEOPLE, rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, **parts))
+        rf.anonymize(PEOPLE, rf.Spec(**{"attributes": ATTRIBUTES, "privacy": {"k": 2}, **parts}))
 
 
 def test_what_is_declared_refers_to_what_is_there() -> None:

@@ -74,7 +74,6 @@ def _check_keys(spec: Spec) -> None:
         if key == "metric" and value != method.minimized:
             raise SpecError(
                 f"{said}: the method {method.name!r} cannot keep it small; allowed: {listed(method.traits.losses)}"
-                " (whatever is kept small, all losses are measured)"
             )
 
 

@@ -42,6 +42,11 @@ def _check(spec: "Spec", force: bool) -> None:
         raise SpecError("method.draw = 'paper': with homogeneous = true nothing is drawn")
     if method.paper_diversity and not asked:
         raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and "order" in method.model_fields_set:
+        raise SpecError(
+            f"method.order = {method.order!r} with paper_diversity = true: its rings have an order of their own; leave"
+            " method.order out"
+        )
     if method.paper_diversity and not force:
         raise SpecError(
             "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"

@@ -57,9 +57,7 @@ class Data(SpecTable):
     composite: bool = False
     weights: str | None = None
     basket_id: str | None = None
-    memory_limit: Annotated[str | None, either("a size from 50MB to 1000TB, such as '4GB' or '500 MiB'", is_size)] = (
-        None
-    )
+    memory_limit: Annotated[str | None, either("a size from 50MB to 1000TB, such as 4GB or 500 MiB", is_size)] = None
 
     @model_validator(mode="after")
     def _keys_agree(self) -> Self:
