@@ -133,6 +133,15 @@ CASES: dict[str, list[ErrorCase]] = {
             ("[attributes.illness]", 'boundary = ["Est"]\n[attributes.illness]'),
         ),
         ErrorCase("A level above the hierarchy", ("k = 2", 'k = 2\n[method]\nname = "levels"\nlevels = { age = 7 }')),
+        ErrorCase("A key that the method does not look at", ("k = 2", "k = 2\n[method]\nseed = 7")),
+        ErrorCase(
+            "A loss that the method cannot keep small",
+            ("k = 2", 'k = 2\n[method]\nname = "local"\nmetric = "dm"'),
+        ),
+        ErrorCase(
+            "A memory limit of nothing",
+            ('source = "people.csv"', 'source = "people.csv"\nmemory_limit = "0GB"'),
+        ),
         ErrorCase("A quasi-identifier without a hierarchy", ("hierarchy = { intervals = [5, 10] }", "")),
         ErrorCase(
             "A key that the source has no use for", ('source = "people.csv"', 'source = "people.csv"\ntable = "people"')

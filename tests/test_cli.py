@@ -782,7 +782,7 @@ def test_an_encoding_that_does_not_fit_is_refused(desk: Desk, encoding: str) -> 
     refused(desk.run(), 2, "UTF-8" if encoding in ("ascii", "utf-8-sig") else encoding)
 
 
-@pytest.mark.parametrize("limit", ["lots", "4", "-1GB", "4 bananas", "99999999999999999999TB"])
+@pytest.mark.parametrize("limit", ["lots", "4", "-1GB", "0GB", "99999999999999999999TB"])
 def test_a_nonsensical_memory_limit_is_refused(desk: Desk, limit: str) -> None:
     desk.put(data=f'memory_limit = "{limit}"')
     refused(desk.run(), 2, "memory_limit")

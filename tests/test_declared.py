@@ -14,12 +14,13 @@ import pytest
 
 import ringfence as rf
 from ringfence.cli import app
-from ringfence.declared import BASKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
+from ringfence.declared import BASKETS, BUCKETS, GROUPS, METHODS, METRICS, MethodTraits, declare, declared, methods_that
 from ringfence.errors import SpecError
 from ringfence.judging.losses import CellLoss, Covering
 from ringfence.judging.metrics import OF_CLASSES, OF_GROUPS
 from ringfence.judging.models import PROMISED
 from ringfence.methods.base import Method
+from ringfence.methods.candidates import candidates
 from ringfence.methods.checks import check_available
 from ringfence.spec.method import MethodTable
 from ringfence.spec.privacy import MODELS
@@ -89,6 +90,102 @@ def test_a_method_counts_people_and_keeps_them_together_as_it_declares(method: M
 def test_every_key_of_the_method_table_is_an_option_of_some_method() -> None:
     options = {option for method in METHODS.values() for option in method.options}
     assert options == {*MethodTable.model_fields} - {"name"}
+
+
+SET: dict[str, Any] = {
+    "scheme": "level", "search": "auto", "techniques": ["pruning"], "specialize": True, "metric": "glm",
+    "suppression": 1, "keep_suppressed": False, "target": "ill", "partition": "whole", "order": "nearest",
+    "max_ring": 9, "uncut": False, "draw": "walks", "homogeneous": False, "paper_diversity": False,
+    "representation": "set", "labels": "tight", "effort": "good", "bound": "row", "relaxed": False, "ties": "best",
+    "max_group": 50_000, "shards": 1, "time_limit": 60, "seed": 0,
+}  # fmt: skip
+"""A value of each key of [method] that says no more than what is done anyway, where that can be said."""
+
+
+def promise_of(method: MethodTraits) -> dict[str, Any]:
+    """What any method can promise."""
+    return {"l": 2} if method.way == BUCKETS else {"k": 2, "m": 1} if method.way == BASKETS else {"k": 2}
+
+
+def given(method: MethodTraits, **keys: Any) -> rf.Spec:
+    """A specification with further keys of [method]."""
+    spec = spec_for(method, promise_of(method))
+    return spec.model_copy(update={"method": spec.method.model_copy(update=keys)})
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_key_that_a_method_does_not_look_at_is_refused(method: MethodTraits) -> None:
+    check_available(given(method, suppression=0))  # a limit, which is kept where nothing is suppressed, too
+    for key in {*SET} - {*method.options, "suppression"}:
+        takers = [name for name, other in METHODS.items() if key in other.options]
+        with pytest.raises(SpecError, match=rf"^method\.{key} = .* {method.name!r} does not look at it") as refusal:
+            check_available(given(method, **{key: SET[key]}))
+        assert ", ".join(takers) in str(refusal.value)
+        check_available(given(method, **{key: None}))  # as if it were not there
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_key_that_a_method_looks_at_may_be_set(method: MethodTraits) -> None:
+    for key in ({*SET} & {*method.options}) - {"techniques", "specialize"}:  # which need a search beside them
+        check_available(given(method, **{key: method.minimized("glm") if key == "metric" else SET[key]}))
+    assert {*SET} == {*MethodTable.model_fields} - {"name", "levels"}
+
+
+@pytest.mark.parametrize("method", [each for each in METHODS.values() if "metric" in each.options and each.losses])
+def test_a_loss_that_a_method_cannot_keep_small_is_refused(method: MethodTraits) -> None:
+    for metric in METRICS:
+        spec = given(method, metric=metric)
+        if metric in method.losses:
+            check_available(spec)
+            continue
+        with pytest.raises(SpecError, match=rf"method\.metric = '{metric}'.*allowed: {', '.join(method.losses)}"):
+            check_available(spec)
+
+
+def test_keys_of_one_method_beside_another_are_no_matter_where_methods_are_compared() -> None:
+    spec = rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, method={"name": "mondrian", "ties": "paper", "seed": 4})
+    with pytest.raises(SpecError, match=r"method\.ties = 'paper' is for the method cluster; 'mondrian' does not"):
+        rf.anonymize(PEOPLE, spec)
+    with pytest.raises(SpecError, match=r"method\.ties"):
+        rf.frontier(PEOPLE, spec)
+    tried = {each.name: each.spec.method for each in candidates(spec)}
+    assert tried["cluster-sets"].ties == "paper"
+    assert tried["local-sets"].seed == 4
+    assert not any(each.refusal() for each in candidates(spec, ["cluster", "local", "optimal", "mondrian"]))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        {"name": "local", "seed": -1},
+        {"name": "local", "seed": 10**30},
+        {"name": "ring", "seed": -(10**30), "max_ring": 10**30},
+        {"name": "cluster", "max_group": 10**30, "shards": 10**30},
+    ],
+)
+def test_numbers_of_any_size_are_taken(method: dict[str, Any]) -> None:
+    assert rf.anonymize(PEOPLE, rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}, method=method)).audit.ok
+
+
+def test_a_comparison_of_nothing_is_refused() -> None:
+    with pytest.raises(SpecError, match="no method is named, so there is nothing to compare; allowed: optimal, levels"):
+        rf.compare(PEOPLE, rf.Spec(attributes=ATTRIBUTES, privacy={"k": 2}), methods=[])
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"method": {"search": "bottom-up"}, "data": {"entity": "who", "composite": True}}, "in a way of its own"),
+        ({"method": {"name": "ring", "homogeneous": True, "max_ring": 9}}, "set partition = 'whole'"),
+        (
+            {"method": {"name": "ring", "paper_diversity": True, "order": "gray"}, "privacy": {"l": 2}},
+            "its rings have an order of their own",
+        ),
+    ],
+)
+def test_a_key_that_is_not_looked_at_beside_another_is_refused(parts: dict[str, Any], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        rf.anonymize(PEOPLE, rf.Spec(**{"attributes": ATTRIBUTES, "privacy": {"k": 2}, **parts}))
 
 
 def test_what_is_declared_refers_to_what_is_there() -> None:

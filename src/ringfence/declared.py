@@ -43,9 +43,6 @@ BUCKETS = "buckets"
 BASKETS = "baskets"
 """Decides on the items of baskets, in tables without quasi-identifiers."""
 
-SEARCHES = ("auto", "bottom-up", "top-down")
-"""What `method.search` may be, unless a method says otherwise. One that has no use for it goes its own way."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class MethodTraits:
@@ -62,11 +59,11 @@ class MethodTraits:
     promises
         The keys of [privacy] that it can keep: m, where the baskets of rows may be treated after it.
     options
-        The keys of [method] that it looks at; what they may be, `spec.method` says.
+        The keys of [method] that it looks at; what they may be, `spec.method` says. Others that are set are refused.
     kinds
         The kinds of l-diversity that it can keep.
     searches
-        What `method.search` may be.
+        What `method.search` may be, where it looks at that.
     counts_people
         Whether its classes can be made of k different people, not only of k rows (`data.entity`).
     composes
@@ -93,7 +90,7 @@ class MethodTraits:
     promises: tuple[str, ...]
     options: tuple[str, ...]
     kinds: tuple[str, ...] = ("distinct",)
-    searches: tuple[str, ...] = SEARCHES
+    searches: tuple[str, ...] = ()
     counts_people: bool = False
     composes: bool = False
     losses: tuple[str, ...] = ()

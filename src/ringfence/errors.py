@@ -3,12 +3,28 @@
 A mistake of ours is never one of these: it surfaces as an ordinary Python exception.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONG, SHOWN = 200, 60
+"""What is quoted and longer than this is shortened, to so many characters: cells may hold whole documents."""
+MOST = 8_000
+"""No message is longer than this: what is left out stands in the middle, since the hint is at the end."""
+
+_CHARACTER = r"[^\\]|\\x..|\\u.{4}|\\U.{8}|\\."
+_LITERAL = re.compile(
+    r"""(?<!\w)(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")""",  # as repr() writes a text; not the one in "person's"
+    re.DOTALL,
+)
+_BEGINNING = re.compile(rf"(?:{_CHARACTER}){{0,{SHOWN}}}", re.DOTALL)
+
 
 class RingfenceError(Exception):
-    """The base of every error that a user can cause and mend."""
+    """The base of every error that a user can cause and mend. It may quote cells as they are: it shortens them."""
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*(shortened(each) if isinstance(each, str) else each for each in said))
 
 
 class SpecError(RingfenceError):
@@ -25,6 +41,33 @@ class Unsatisfiable(RingfenceError):
 
 class EngineError(RingfenceError):
     """The engine that holds the rows could not read or write them."""
+
+
+def shortened(message: str) -> str:
+    """Return a message whose long quotations are cut short, with how long they were.
+
+    >>> shortened("column 'note' holds " + repr("word " * 200_000) + ", first in row 2")
+    "column 'note' holds 'word word word word word word word word word word word word ...' (1,000,000 characters), \
+first in row 2"
+    """
+    if len(message) <= LONG:
+        return message
+    message = _LITERAL.sub(_cut, message)
+    if len(message) <= MOST:
+        return message
+    return f"{message[: MOST // 2]} ... ({len(message) - MOST:,} characters left out) ... {message[-MOST // 2 :]}"
+
+
+def _cut(literal: re.Match[str]) -> str:
+    """Return a quotation, cut short if it is long: between two characters, however they are written."""
+    quoted = literal[0]
+    if len(quoted) <= LONG:
+        return quoted
+    inside = quoted[1:-1]
+    begins = _BEGINNING.match(inside)
+    assert begins is not None, "the least that it matches is nothing"
+    characters = len(re.sub(_CHARACTER, ".", inside, flags=re.DOTALL))
+    return f"{quoted[0]}{begins[0]}...{quoted[0]} ({characters:,} characters)"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -45,6 +45,7 @@ ATTRIBUTES: dict[str, Any] = {
     "paid": {"role": "insensitive"},
 }
 LEVELS = {"Age of person": 2, 'town "x"': 1, "seen": 1, "size": 1}
+SEEDED = {"local": {"seed": 3}, "ring": {"seed": 3}}
 SPECS: dict[str, dict[str, Any]] = {
     "level": {"method": {"scheme": "level", "suppression": 0.1}, "privacy": {"k": 4}},
     "masked": {"method": {"scheme": "level", "suppression": 0.2, "keep_suppressed": True}, "privacy": {"k": 4}},
@@ -53,7 +54,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "anatomy": {"method": {"name": "anatomy", "seed": 3}, "privacy": {"l": 3}},
     "homogeneous": {"method": {"name": "ring", "homogeneous": True, "seed": 3}, "privacy": {"k": 3}},
     **{
-        name: {"method": {"name": name, "seed": 3}, "privacy": {"k": 4}}
+        name: {"method": {"name": name, **SEEDED.get(name, {})}, "privacy": {"k": 4}}
         for name in methods_that(way=GROUPS)
     },
 }  # fmt: skip

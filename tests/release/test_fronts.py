@@ -192,6 +192,8 @@ def test_a_scheme_front_as_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ({"scheme": "set"}, {"algorithm": "poka"}, "frontier.algorithm = 'poka' is over the levels"),
         ({"scheme": "set"}, {"points": "nodes"}, "frontier.points is over levels"),
+        ({"name": "mondrian"}, {"points": "nodes"}, "frontier.points is over levels.*one k after the other"),
+        ({}, {"depth": 2}, "frontier.depth with frontier.algorithm = 'exact', which misses nothing"),
         ({}, {"k": [2]}, "frontier.k belongs to schemes other than level"),
         ({"name": "levels", "levels": {}}, {}, "method.name = 'levels': a front is over recodings or groups"),
         ({"name": "cluster"}, {"algorithm": "poka"}, "frontier.algorithm = 'poka' is over recodings by levels"),

@@ -56,7 +56,7 @@ SPEC = rf.Spec(
         "letter": {"role": "insensitive"},
     },
     privacy={"k": 2, "l": 2},
-    method={"seed": SEED, "suppression": 0.5},
+    method={"suppression": 0.5},
 )
 
 
@@ -276,12 +276,14 @@ def raw_texts(value: Any) -> set[str]:
     return {str(value), str(value).removesuffix(".0")}
 
 
-def test_the_manifest_shows_no_value_of_the_data_no_path_and_no_seed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", [{"suppression": 0.5}, {"name": "local", "seed": SEED}])
+def test_the_manifest_shows_no_value_of_the_data_no_path_and_no_seed(method: dict[str, Any], tmp_path: Path) -> None:
     folder = tmp_path / "a secret folder"
     folder.mkdir()
     pq.write_table(PEOPLE, folder / "secret source.parquet")
     parts = SPEC.model_dump(by_alias=True, exclude_unset=True)
-    spec = rf.Spec(**{**parts, "data": {**parts["data"], "source": "secret source.parquet"}}).at(folder)
+    data = {**parts["data"], "source": "secret source.parquet"}
+    spec = rf.Spec(**{**parts, "data": data, "method": method}).at(folder)
     path = api.run(spec, folder / "out", report=False).table
     text = (path.parent / "manifest.json").read_text(encoding="utf-8")
     hidden = {spelling for column in PEOPLE.columns for value in column.to_pylist() for spelling in raw_texts(value)}

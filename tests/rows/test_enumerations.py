@@ -40,7 +40,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "as it is": {"name": "levels", "levels": {"town": 0, "sex": 1, "number": 1, "day": 1}, "suppression": 1},
     "recoded": {"name": "levels", "levels": {"town": 1, "sex": 0, "number": 1, "day": 1}, "suppression": 1},
     "masked": {"scheme": "level", "suppression": 0.05, "keep_suppressed": True},
-    "groups": {"name": "mondrian", "seed": 1, "suppression": 0.05},
+    "groups": {"name": "mondrian", "suppression": 0.05},
     "ring": {"name": "ring", "seed": 1},
 }
 

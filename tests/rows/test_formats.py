@@ -1,5 +1,6 @@
 """Tables as people have them: every format written by the library that is known for it, read, released and refused."""
 
+import contextlib
 import datetime as dt
 import gzip
 import http.server
@@ -21,6 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pyreadstat
 import pytest
@@ -801,3 +803,82 @@ def test_a_column_of_numbers_and_words_is_refused_with_what_helps() -> None:
     frame = pd.DataFrame({"age": [31, "unknown", 38]})
     with pytest.raises(DataError, match=r"table: Could not convert 'unknown'.* column age .* one type, such as text"):
         rf.draft(frame)
+
+
+def odd_pandas(table: pa.Table, folder: Path) -> pd.DataFrame:  # noqa: ARG001
+    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return pd.DataFrame([[*row] for row in rows], columns=table.column_names)
+
+
+def odd_parquet(table: pa.Table, folder: Path) -> Path:
+    pq.write_table(table, folder / "odd.parquet")
+    return folder / "odd.parquet"
+
+
+def odd_arrow(table: pa.Table, folder: Path) -> Path:
+    pyarrow.feather.write_feather(table, str(folder / "odd.arrow"))
+    return folder / "odd.arrow"
+
+
+@pytest.mark.parametrize("make", [lambda table, _: table, odd_pandas, odd_parquet, odd_arrow])
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["age", "", "note"], "column 2 has no name"),
+        (["age", "note", "note"], "columns 2 and 3 are both called 'note'; rename one"),
+        (["age", "age", "note"], "columns 1 and 2 are both called 'age'; rename one"),
+        (["age", "", ""], "column 2 has no name"),
+    ],
+)
+def test_columns_without_a_name_and_of_one_name_are_refused(
+    names: list[str], said: str, make: Callable[[pa.Table, Path], Any], tmp_path: Path
+) -> None:
+    source = make(pa.table([["20", "21"], ["a", "b"], ["c", "d"]], names=names), tmp_path)
+    age = {"role": "quasi", "hierarchy": "flat"}
+    spec = rf.Spec(data={"unlisted": "drop"}, attributes={"age": age}, privacy={"k": 1})
+    for use in (rf.draft, lambda table: rf.anonymize(table, spec), lambda table: rf.audit(table, spec)):
+        with pytest.raises(DataError, match=said):
+            use(source)
+
+
+def test_a_column_without_a_name_is_refused_in_databases_and_in_json(tmp_path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(tmp_path / "odd.db")) as base:
+        base.execute('CREATE TABLE people (age INTEGER, "" TEXT)')
+    with pytest.raises(DataError, match="column 2 has no name"):
+        opened(tmp_path / "odd.db")
+    lines = tmp_path / "odd.jsonl"
+    lines.write_text('{"age": 20, "": "a"}\n{"age": 21, "": "b"}\n')  # DuckDB calls it C1, and then finds no values
+    with pytest.raises(DataError, match=r'odd.jsonl.* has objects with a key that has no name \(\{"": \.\.\.\}\)'):
+        opened(lines)
+    lines.write_text('{"C1": 20, "C2": "a"}\n')
+    assert opened(lines).to_pylist() == [{"C1": 20, "C2": "a"}]
+
+
+@pytest.mark.parametrize("encoding", ["idna", "undefined", "rot13", "nothing"])
+def test_what_is_no_encoding_of_text_is_refused(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("age\n20\n")
+    with pytest.raises(SpecError, match=f"data.encoding = '{encoding}' is not an encoding that Python knows"):
+        opened(tmp_path / "a.csv", encoding=encoding)
+
+
+@pytest.mark.parametrize("encoding", ["undefined", "rot13", "nothing"])
+def test_what_is_no_encoding_of_text_is_refused_of_hierarchies(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("20;*\n")
+    age = {"role": "quasi", "hierarchy": {"file": "a.csv", "encoding": encoding}}
+    spec = rf.Spec(attributes={"age": age}, privacy={"k": 1}).at(tmp_path)
+    with pytest.raises(SpecError, match=f"attributes.age.hierarchy.file: cannot read .* as {encoding}"):
+        rf.anonymize(pa.table({"age": ["20"]}), spec)
+
+
+@pytest.mark.parametrize("word", ["20, 30", 'as "said"'])
+def test_missing_values_that_need_quotes_are_refused_in_text_files(word: str, tmp_path: Path) -> None:
+    table = pa.table({"age": [word, "31"], "sex": ["f", "m"]})
+    with pytest.raises(SpecError, match=f"data.missing_values has {word!r}, and in text files none may hold"):
+        opened(to_csv(tmp_path / "a.csv", table), missing_values=[word])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert opened(tmp_path / "a.parquet", missing_values=[word])["age"].to_pylist() == [None, "31"]
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    with pytest.raises(DataError, match=r"cannot read 'a{60}\.\.\.' \(5,000 characters\): File name too long"):
+        opened(Path("a" * 5_000))

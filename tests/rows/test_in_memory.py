@@ -3,6 +3,7 @@
 import datetime as dt
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ibis.backends.duckdb import Backend
 
 import ringfence as rf
 from ringfence.errors import DataError
-from ringfence.rows import in_memory
+from ringfence.rows import duckdb_lines, in_memory
 from ringfence.rows.coded import coded, plain
 from ringfence.rows.duckdb import DuckDB
 from ringfence.rows.in_memory import shuffled
@@ -398,6 +399,34 @@ def test_a_release_is_the_same_in_both_ways(asked: str) -> None:
     assert here.table.schema == there.table.schema
     if asked != "groups":  # which of two rows that are alike goes where is left to chance
         assert bag(here.table) == bag(there.table)
+
+
+FAR_DAYS = {"infinity": 2**31 - 1, "-infinity": 1 - 2**31, "0044-03-15 (BC)": -735160, "12024-01-01": 3672148}
+"""Days that Arrow and engines write in different ways, or that no calendar has, by what DuckDB writes."""
+
+
+@pytest.mark.parametrize("small", [0, 1_000_000], ids=["by statements", "in memory"])
+@pytest.mark.parametrize("method", ["optimal", "local"])
+@pytest.mark.parametrize("day", FAR_DAYS)
+def test_days_that_no_calendar_has_are_published_as_they_are_where_nothing_compares_them(
+    day: str, method: str, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duckdb_lines, "SMALL", small)
+    days = pa.array([18262, FAR_DAYS[day], None, 18262], pa.date32())
+    table = pa.table({"age": [20, 21, 22, 23], "until": days})
+    age = {"role": "quasi", "hierarchy": {"intervals": [10]}}
+    attributes = {"age": age, "until": {"role": "insensitive"}}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": method})
+    release = rf.anonymize(table, spec)
+    assert sorted(map(str, release.table["until"].cast(pa.int32()).to_pylist())) == sorted(
+        map(str, days.cast(pa.int32()).to_pylist())
+    )
+    saved = release.save(tmp_path, "csv", report=False)
+    assert sorted(line.rpartition(",")[2] for line in saved.read_text().splitlines()[1:]) == sorted(
+        ["2020-01-01", "2020-01-01", "", day]
+    )
+    with pytest.raises(DataError, match=r"column 'until' has .*; allowed: days and moments of the years 1 to 9999"):
+        rf.audit(saved, spec, table)
 
 
 def test_a_small_job_asks_the_engine_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

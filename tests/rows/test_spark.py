@@ -46,9 +46,7 @@ BASKETS = rf.Spec(
 
 
 def spec_of(method: str = "optimal", data: dict[str, Any] | None = None, **privacy: Any) -> rf.Spec:
-    return rf.Spec(
-        data=data or {}, attributes=ATTRIBUTES, privacy=privacy or {"k": 5}, method={"name": method, "seed": 3}
-    )
+    return rf.Spec(data=data or {}, attributes=ATTRIBUTES, privacy=privacy or {"k": 5}, method={"name": method})
 
 
 def everyone(release: rf.Release) -> list[int]:

@@ -15,7 +15,14 @@ from ringfence.declared import METHODS, METRICS, SCHEMES
 from ringfence.errors import SpecError
 from ringfence.spec import Spec
 from ringfence.spec.attributes import Attribute, BoundaryLevel
-from ringfence.spec.hierarchies import DateHierarchy, FanoutHierarchy, IntervalHierarchy, MaskHierarchy, TreeHierarchy
+from ringfence.spec.hierarchies import (
+    MOST_DEEP,
+    DateHierarchy,
+    FanoutHierarchy,
+    IntervalHierarchy,
+    MaskHierarchy,
+    TreeHierarchy,
+)
 from ringfence.spec.privacy import Diversity
 
 REFERENCE = """
@@ -302,6 +309,18 @@ def test_an_unknown_key_that_python_uses_itself_is_refused_like_any_other() -> N
         ({"data": {"missing": "ignore"}}, "data.missing", "'ignore'", "'suppress'"),
         ({"data": {"missing_values": "?"}}, "data.missing_values", "'?'", "list"),
         ({"data": {"memory_limit": "lots"}}, "data.memory_limit", "'lots'", "4GB"),
+        ({"data": {"source": ""}}, "data.source", "''", "not empty"),
+        ({"data": {"source": "a\0"}}, "data.source", r"'a\x00'", "zero byte"),
+        ({"data": {"encoding": "\0"}}, "data.encoding", r"'\x00'", "zero byte"),
+        ({"data": {"delimiter": ""}}, "data.delimiter", "''", "one to four"),
+        ({"data": {"delimiter": "\n"}}, "data.delimiter", r"'\n'", "line break"),
+        ({"data": {"delimiter": "\0"}}, "data.delimiter", r"'\x00'", "zero"),
+        ({"data": {"delimiter": "€€"}}, "data.delimiter", "'€€'", "bytes"),
+        ({"data": {"quote": " "}}, "data.quote", "' '", "no blank"),
+        ({"data": {"quote": "«"}}, "data.quote", "'«'", "ASCII"),
+        ({"data": {"quote": "\n"}}, "data.quote", r"'\n'", "no blank"),
+        ({"output": {"to": "a\0"}}, "output.to", r"'a\x00'", "zero byte"),
+        ({"privacy": {"l": {"value": 2, "of": ""}}}, "privacy.l.of", "''", "not empty"),
         ({"frontier": {"algorithm": "fast"}}, "frontier.algorithm", "'fast'", "'exact'"),
         ({"frontier": {"depth": 0}}, "frontier.depth", "0", "average"),
         ({"purpose": {"counts": [["age", "sx"]]}}, "purpose.counts", "'sx'", "'sex'"),
@@ -337,7 +356,7 @@ def test_a_bad_value_is_refused_by_key_value_and_what_is_allowed(
         ({"hierarchy": {"intervals": [5, 0]}}, "hierarchy.intervals.1", "0", "greater than 0"),
         ({"hierarchy": {"intervals": [5], "top": "old"}}, "hierarchy.top", "'old'", "number"),
         ({"hierarchy": {"dates": ["week"]}}, "hierarchy.dates.0", "'week'", "'month'"),
-        ({"hierarchy": {"file": ""}}, "hierarchy.file", "''", "at least 1"),
+        ({"hierarchy": {"file": ""}}, "hierarchy.file", "''", "not empty"),
         ({"hierarchy": "flat", "boundary": []}, "boundary", "[]", "labels"),
         ({"hierarchy": "flat", "boundary": {"level": -1}}, "boundary.level", "-1", "0"),
     ],
@@ -745,3 +764,22 @@ def test_limits_of_classes_are_above_0_and_shares_of_them_up_to_1(key: str, valu
         Spec(attributes={"a": {"role": "quasi"}, "b": {"role": "sensitive"}}, privacy={"k": 2, key: value})
     assert allowed in str(error.value)
     assert "function" not in str(error.value)
+
+
+def test_keys_of_files_that_do_not_go_together_are_refused() -> None:
+    quote = refusal(data={"quote": "'", "delimiter": "';"})
+    assert quote == """data: quote = "'" is in delimiter = "';"; fields could not be told apart"""
+    assert "data.missing_values.1 = '\\x00': allowed: text without" in refusal(data={"missing_values": ["?", "\0"]})
+    assert "partition_by names a column twice" in refusal(output={"to": "out", "partition_by": ["sex", "sex"]})
+
+
+def test_tables_too_deep_within_each_other_are_refused() -> None:
+    tree: Any = ["a"]
+    for depth in range(1, MOST_DEEP):
+        tree = {f"group {depth}": tree}
+    asked = make(attributes={"age": {"role": "quasi", "hierarchy": {"tree": tree}}})
+    assert Spec.loads(asked.dumps()) == asked
+    with pytest.raises(SpecError, match=f"the tree is more than {MOST_DEEP} tables deep"):
+        make(attributes={"age": {"role": "quasi", "hierarchy": {"tree": {"and": {"one more": tree}}}}})
+    with pytest.raises(SpecError, match="within each other too deep to be read"):
+        Spec.loads("attributes.a.hierarchy.tree = " + "{ a = " * 2_000 + "[]" + " }" * 2_000)

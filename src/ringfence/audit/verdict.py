@@ -6,6 +6,7 @@ from typing import Any
 
 from ringfence.audit.refinement.found import Refinement
 from ringfence.audit.risk import Risk, as_json, shown_risk
+from ringfence.errors import shortened
 from ringfence.markup import clipped, paragraph, table
 
 SCHEMA = "ringfence audit 1"
@@ -50,6 +51,9 @@ class Finding:
     message: str
     rows: int
     example: Mapping[str, str | None]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shortened(self.message))
 
     @property
     def mend(self) -> str:

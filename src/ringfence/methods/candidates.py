@@ -143,6 +143,8 @@ def candidates(spec: Spec, methods: Sequence[str] | None = None) -> list[Candida
     ways = [[*_ways(spec, method)] for name, method in METHODS.items() if _fits(method, spec)]
     ways.sort(key=lambda way: _turn(way[0], spec))
     found = [each for turn in zip_longest(*ways) for each in turn if each is not None]
+    if methods is not None and not methods:
+        raise SpecError(f"no method is named, so there is nothing to compare; allowed: {listed(METHODS)}")
     known = [*METHODS, *(each.name for each in found)]
     for name in methods or ():
         if name not in known:

@@ -9,6 +9,7 @@ from ringfence.spec import Spec
 from ringfence.spec.attributes import Attribute
 from ringfence.spec.hierarchies import FanoutHierarchy
 from ringfence.spec.item_checks import check_items
+from ringfence.spec.method import MethodTable
 from ringfence.spec.privacy import MODELS
 
 JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
@@ -19,16 +20,14 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
     """Refuse what later versions will do, naming it."""
     _check_kind(spec)
     method = spec.method
-    missing = {
-        **{f"privacy.{key}": getattr(spec.privacy, key) is not None for key in JUDGED_ONLY},
-        "method.representation": method.representation is not None and "representation" not in method.traits.options,
-    }
-    for what, asked in missing.items():
-        if asked:
+    for key in JUDGED_ONLY:
+        if getattr(spec.privacy, key) is not None:
             raise SpecError(
-                f"{what} is not there yet; there are: the methods {listed(METHODS)}, with privacy.k, l, p, t and m"
+                f"privacy.{key} is not there yet; there are: the methods {listed(METHODS)}, with privacy.k, l, p, t"
+                " and m"
             )
-    if "loose" in {method.labels, *(attribute.labels for attribute in spec.attributes.values())}:
+    _check_keys(spec)
+    if "loose" in {attribute.labels for attribute in spec.attributes.values()}:
         takers = [name for name, other in METHODS.items() if "labels" in other.options]
         if method.name not in takers:
             raise SpecError(
@@ -37,18 +36,12 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
             )
     if method.shards is not None:
         _check_shards(spec)
-    if method.bound == "dual" and "bound" not in method.traits.options:
-        takers = [name for name, other in METHODS.items() if "bound" in other.options]
-        raise SpecError(
-            f"method.bound = 'dual' is for the methods {listed(takers)}, not {method.name!r}: its proof is about groups"
-            " and rings of rows, and losses that add up over their cells"
-        )
     check_promise(spec, promised=promised)
     if spec.output.counts and promised:
         _check_counts(spec)
     if (method.traits.way == BASKETS and promised) or spec.has_buckets:
         return
-    if method.search not in method.traits.searches:
+    if "search" in method.traits.options and method.search not in method.traits.searches:
         takers = [name for name, other in METHODS.items() if method.search in other.searches]
         raise SpecError(
             f"method.search = {method.search!r} is for the method {listed(map(repr, takers))}; allowed:"
@@ -60,12 +53,38 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
             _check_needs_none(spec, name)
 
 
+def _check_keys(spec: Spec) -> None:
+    """Refuse keys of [method] that were set, and that the method never looks at: who sets one takes it to do something.
+
+    Where methods are compared, each takes what it looks at. A limit to what is suppressed is kept by those, too, that
+    suppress nothing, and audits hold it against every release.
+    """
+    method = spec.method
+    for key in MethodTable.model_fields:  # in the order of the reference
+        value = getattr(method, key)
+        if key in ("name", "suppression") or key not in method.model_fields_set or value is None:
+            continue
+        said = f"method.{key} = {_as_toml(value)}"
+        takers = [name for name, other in METHODS.items() if key in other.options]
+        if key not in method.traits.options:
+            several = "methods" if len(takers) > 1 else "method"
+            raise SpecError(
+                f"{said} is for the {several} {listed(takers)}; {method.name!r} does not look at it: leave it out"
+            )
+        if key == "metric" and value != method.minimized:
+            raise SpecError(
+                f"{said}: the method {method.name!r} cannot keep it small; allowed: {listed(method.traits.losses)}"
+            )
+
+
+def _as_toml(value: object) -> str:
+    """Return a value as it is written in a specification, near enough."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
 def _check_shards(spec: Spec) -> None:
     """Refuse shards of what is decided on all rows together."""
     key = f"method.shards = {spec.method.shards}"
-    takers = [name for name, method in METHODS.items() if "shards" in method.options]
-    if spec.method.name not in takers:
-        raise SpecError(f"{key} is for the methods {listed(takers)}, not {spec.method.name!r}")
     if spec.needs_whole_table:
         what = "privacy.t is measured against" if spec.closenesses() else "rings with privacy.l are dealt out over"
         raise SpecError(f"{key}: {what} the whole table, which no shard knows; leave one of them out")
@@ -210,13 +229,19 @@ def check_front(spec: Spec, freer: list[str]) -> None:
             f"frontier.algorithm = {spec.frontier.algorithm!r} is over the levels of hierarchies, but the scheme of"
             f" {freer[0]!r} is {spec.scheme_of(freer[0])!r}; allowed: exact"
         )
-    if "careful" in spec.frontier.model_fields_set and spec.frontier.algorithm != "poka":
-        raise SpecError(
-            f"frontier.careful with frontier.algorithm = {spec.frontier.algorithm!r}, which misses nothing; it is for"
-            " 'poka': leave it out"
+    for key in ("careful", "depth"):
+        if key in spec.frontier.model_fields_set and spec.frontier.algorithm != "poka":
+            raise SpecError(
+                f"frontier.{key} with frontier.algorithm = {spec.frontier.algorithm!r}, which misses nothing; it is for"
+                " 'poka': leave it out"
+            )
+    if "points" in spec.frontier.model_fields_set and (freer or is_for_chosen_k(spec)):
+        why = (
+            f"the scheme of {freer[0]!r} is another"
+            if freer and not spec.groups_rows
+            else "what is asked for here is searched for one k after the other"
         )
-    if freer and "points" in spec.frontier.model_fields_set:
-        raise SpecError(f"frontier.points is over levels, but the scheme of {freer[0]!r} is another; leave it out")
+        raise SpecError(f"frontier.points is over levels, but {why}; leave it out")
 
 
 def check_shown(spec: Spec) -> None:

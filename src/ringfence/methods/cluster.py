@@ -25,7 +25,7 @@ def _groups(census: "Census", spec: "Spec", watch: "Watch") -> "tuple[Groups, Se
         groups_asked(census, spec),
         weights=diversity_weights(census, given).tolist(),
         ties=spec.method.ties,
-        max_group=spec.method.max_group,
+        max_group=min(spec.method.max_group, max(len(census.weights), 1)),
         watch=watch,
     )
     return found.groups, found.search

@@ -39,8 +39,6 @@ def _check(spec: "Spec") -> None:
             f"method.specialize = {method.specialize!r} with method.search = {method.search!r}: only what"
             f" {listed(map(repr, GREEDY))} find can be specialized further; leave it out"
         )
-    if "metric" in method.model_fields_set and method.metric != "ncp":
-        raise SpecError(f"method.metric = {method.metric!r}: the method 'itemsets' minimizes ncp")
 
 
 def _decide(baskets: "Baskets", spec: "Spec", watch: "Watch") -> "Decision":
@@ -58,6 +56,7 @@ ITEMSETS = Method(
     way=BASKETS,
     promises=("k", "m"),
     options=("search", "specialize", "metric", "time_limit"),
+    losses=("ncp",),
     searches=("auto", "optimal", "direct", "apriori", "breadth-first", "cheapest-first"),
     check_promise=_check,
     decides=_decide,

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def _check(spec: "Spec", force: bool = False) -> None:  # noqa: ARG001
-    """Refuse techniques of branch and bound where something else searches."""
+    """Refuse ways to search, and techniques of branch and bound, where something else searches."""
+    if spec.data.composite and spec.method.search != "auto":
+        raise SpecError(
+            f"method.search = {spec.method.search!r} beside data.composite = true: what keeps the rows of a person"
+            " together is searched for in a way of its own; allowed: 'auto'"
+        )
     if spec.method.techniques is not None and spec.method.search == "auto":
         raise SpecError(
             "method.techniques with method.search = 'auto', which has none of them; allowed: 'bottom-up' and 'top-down'"
@@ -43,6 +48,7 @@ OPTIMAL = Method(
     promises=("k", "l", "p", "t", "m"),
     kinds=("distinct", "entropy", "recursive"),
     options=(*WHATEVER, "scheme", "search", "techniques", "metric", "target", "keep_suppressed"),
+    searches=("auto", "bottom-up", "top-down"),
     counts_people=True,
     composes=True,
     by_scheme=True,

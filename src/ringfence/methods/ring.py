@@ -33,10 +33,20 @@ def _check(spec: "Spec", force: bool) -> None:
         )
     if method.uncut and (method.max_ring is not None or method.homogeneous):
         raise SpecError("method.uncut = true: each group is one ring, however long; leave out max_ring and homogeneous")
+    if method.homogeneous and method.max_ring is not None and method.parted != "whole":
+        raise SpecError(
+            f"method.max_ring = {method.max_ring} with homogeneous = true and partition = {method.parted!r}: each group"
+            " of the partition is published alike, however large; leave it out, or set partition = 'whole'"
+        )
     if method.draw == "paper" and method.homogeneous:
         raise SpecError("method.draw = 'paper': with homogeneous = true nothing is drawn")
     if method.paper_diversity and not asked:
         raise SpecError("method.paper_diversity = true is about privacy.l, which is not asked for")
+    if method.paper_diversity and "order" in method.model_fields_set:
+        raise SpecError(
+            f"method.order = {method.order!r} with paper_diversity = true: its rings have an order of their own; leave"
+            " method.order out"
+        )
     if method.paper_diversity and not force:
         raise SpecError(
             "method.paper_diversity = true is not sound: whoever knows how its rings are ordered can work out sensitive"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ringfence.errors import DataError, listed
+from ringfence.errors import DataError, SpecError, listed
 from ringfence.rows.databases import chosen_table
 from ringfence.rows.duckdb_lines import TextFiles
 from ringfence.rows.duckdb_words import literal, paths, quoted, saying
@@ -62,6 +62,8 @@ class DuckDBFiles:
             files.append(path)
             if columns[-1] != columns[0]:
                 raise _unlike(place, file, columns[0], columns[-1])
+        if not as_it_stands:
+            _refuse_unreadable(data)
         options = {
             "delim": literal(data.delimiter),
             "quote": literal(data.quote),
@@ -183,14 +185,28 @@ def _refuse_other_kinds(file: Path, shown: str, data: Data) -> None:
         raise DataError(f'{shown} is not valid UTF-8, but text in UTF-16: set data.encoding = "utf-16"')
 
 
+def _refuse_unreadable(data: Data) -> None:
+    """Refuse texts that stand for a missing value where DuckDB would not find them: they need quotes around them."""
+    for word in data.missing_values:
+        if data.delimiter in word or data.quote in word:
+            raise SpecError(
+                f"data.missing_values has {word!r}, and in text files none may hold the delimiter ({data.delimiter}) or"
+                f" the quote ({data.quote}); leave its cells empty in the file, or leave it out here"
+            )
+
+
 def _refuse_renamed(connection: Any, file: Path, shown: str, names: Sequence[str]) -> None:
-    """Refuse names that differ in case alone: DuckDB gives one of them another, which no line has."""
+    """Refuse keys without a name, and names that differ in case alone: DuckDB gives one of them another, which no line
+    has, so that it would find no values."""
     folded = {name.casefold() for name in names}
-    if not any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names):
+    twins = any((base := re.fullmatch(r"(.*)_\d+", name.casefold())) and base[1] in folded for name in names)
+    if not twins and not any(re.fullmatch(r"C\d+", name) for name in names):
         return
     with saying(f"cannot read {shown}", DataError):
         lines = f"read_json_objects({paths([file])}, format = 'newline_delimited')"
         keys = connection.execute(f"SELECT DISTINCT unnest(json_keys(json)) FROM {lines}").fetchall()
+    if ("",) in keys:
+        raise DataError(f'{shown} has objects with a key that has no name ({{"": ...}}); give it one')
     refuse_odd_names(sorted(key for (key,) in keys))
 
 

@@ -58,8 +58,17 @@ def first_sentence(message: str, data: Data | None = None) -> str:
         return where + ("a quote that does not end" if "unterminated quote" in message else "it is malformed")
     if "state machine reached an invalid state" in message:
         message = MIXED_ENDS
-    full = re.search("No space left on device|Disk quota exceeded|File too large", message)
-    return f"{full[0]}; make room, or choose another place" if full else message.splitlines()[0]
+    return _ran_out(message) or message.splitlines()[0]
+
+
+def _ran_out(message: str) -> str | None:
+    """Say that there is too little memory, or room on the disk; None if that is not it."""
+    if full := re.search("No space left on device|Disk quota exceeded|File too large", message):
+        return f"{full[0]}; make room, or choose another place"
+    memory = re.search(r"Out of Memory Error.*?/([\d.]+ \w+) used\)", message)
+    if memory is None or "temp_directory" in message:  # it is the disk that has a limit
+        return None
+    return f"{memory[1]} of memory do not suffice; give more by data.memory_limit, or leave it out"
 
 
 def _ragged(message: str, first: int, fields: int, data: Data | None) -> str:

@@ -11,6 +11,7 @@ Texts are coded before they are counted or compared (`coded`), once for all that
 
 import os
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,8 @@ from ringfence.rows.numbered import numbered_words
 from ringfence.rows.sources import HIGH, LOW, ROWS, WHICH
 
 BITS_32 = 0xFFFFFFFF
+FIRST_DAY, LAST_DAY = (day.toordinal() - date(1970, 1, 1).toordinal() for day in (date.min, date.max))
+"""The first and the last day that Arrow and engines write alike, in days from 1970 on."""
 FEW_IN_ORDER = 2**16
 """Of more numbers of 32 bits than these, two are mostly the same."""
 
@@ -54,9 +57,21 @@ def _are_canonical(fractions: pa.ChunkedArray) -> bool:
 
 def spelled_alike(columns: Sequence[pa.ChunkedArray]) -> bool:
     """Whether cells of some columns are the same as text files have them where they are the same to Arrow, or where
-    Arrow spells them alike: fractions and moments of two types, it may spell otherwise."""
+    Arrow spells them alike: fractions and moments of two types, it may spell otherwise, and days before the year 1 or
+    without end (`infinity`)."""
     kinds = {column.type for column in columns}
-    return len(kinds) == 1 or not any(is_fraction(kind) or pa.types.is_timestamp(kind) for kind in kinds)
+    if len(kinds) == 1:
+        return True
+    if any(is_fraction(kind) or pa.types.is_timestamp(kind) for kind in kinds):
+        return False
+    return all(_of_usual_years(column) for column in columns if pa.types.is_date32(column.type))
+
+
+def _of_usual_years(days: pa.ChunkedArray) -> bool:
+    """Whether all days are of the years 1 to 9999."""
+    ends = pc.min_max(days.cast(pa.int32()))
+    first, last = ends["min"].as_py(), ends["max"].as_py()
+    return first is None or (first >= FIRST_DAY and last <= LAST_DAY)
 
 
 def stays_as_it_is(kind: pa.DataType) -> bool:

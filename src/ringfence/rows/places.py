@@ -60,7 +60,11 @@ def find(source: str | Path) -> Place:
         copy, shown = _copied(name), repr(without_secrets(name))
         return Place(shown, (copy,), known_format(copy, shown))
     path, shown = Path(source), repr(name)
-    if path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError as error:  # a name that no file can have, or a folder that may not be entered
+        raise DataError(f"cannot read {shown}: {error.strerror or error}") from None
+    if is_file:
         form = known_format(path, shown)
         if ".db" in path.suffixes and suffix_of(path) == ".duckdb":
             form = next(each for each in FORMATS if ".duckdb" in each.suffixes)

@@ -62,6 +62,7 @@ def as_arrow(source: Any) -> pa.Table:
         if isinstance(source, pa.Table):
             table = source
         elif kind_of(source) == "pandas" and hasattr(source, "columns"):
+            refuse_odd_names([*map(str, source.columns)])  # before Arrow does, in its own words
             table = pa.Table.from_pandas(source, preserve_index=False)
         elif hasattr(source, "to_arrow_table"):
             table = source.to_arrow_table()
@@ -98,19 +99,24 @@ def read_ipc(path: Path, data: Data, shown: str) -> pa.Table:  # noqa: ARG001  a
 
 
 def refuse_odd_names(columns: Sequence[str]) -> None:
-    """Refuse tables without columns, and names that an engine could not tell apart: it ignores case."""
+    """Refuse tables without columns, columns without a name, and names that an engine could not tell apart: it ignores
+    case."""
     if not columns:
         raise DataError("the table has no columns")
-    seen: dict[str, str] = {}
-    for name in columns:
+    seen: dict[str, tuple[int, str]] = {}
+    for place, name in enumerate(columns, start=1):
+        if not name:
+            raise DataError(f"column {place} has no name, and nothing could be said of it; give it one")
         if name.casefold() in seen:
-            other = seen[name.casefold()]
+            earlier, other = seen[name.casefold()]
+            if other == name:
+                raise DataError(f"columns {earlier} and {place} are both called {name!r}; rename one")
             raise DataError(f"the engine cannot tell the column names {other!r} and {name!r} apart; rename one")
         if "\0" in name:
             raise DataError(f"the column name {name!r} has a zero byte in it: is this a text file?")
         if name.startswith(OWN):
             raise DataError(f"the engine keeps the name {name!r} for itself; rename that column")
-        seen[name.casefold()] = name
+        seen[name.casefold()] = place, name
 
 
 def kind_of(source: Any) -> str:
@@ -289,7 +295,7 @@ def plain_text(path: Path, encoding: str, scratch: Path, shown: str) -> Iterator
     try:
         known = codecs.lookup(encoding).name
         b" ".decode(known, "ignore")  # some of what Python knows, such as rot13, is no encoding of text
-    except LookupError:
+    except (LookupError, UnicodeError):  # the latter of those that read no other text, such as idna
         raise SpecError(
             f"data.encoding = {encoding!r} is not an encoding that Python knows, such as 'latin-1'"
         ) from None

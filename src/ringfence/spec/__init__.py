@@ -96,6 +96,8 @@ class Spec(SpecTable):
         except tomllib.TOMLDecodeError as error:
             drafted = "" if name.endswith(".toml") or " " in name else "; `ringfence init` drafts one of a table"
             raise SpecError(f"{name} is not valid TOML: {error}{drafted}") from None
+        except RecursionError:
+            raise SpecError(f"{name} has tables or lists within each other too deep to be read") from None
         if not parts:
             raise SpecError(f"{name} is empty; {NEEDED}, and [privacy] with a promise, such as k = 5")
         return cls(**parts)

@@ -7,7 +7,7 @@ from decimal import Context
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, model_validator
-from pydantic.functional_validators import BeforeValidator
+from pydantic.functional_validators import AfterValidator, BeforeValidator
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_plain_validator_function
 
@@ -100,8 +100,16 @@ def are_tables(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, Mapping | SpecTable) for item in value) and len(value) > 0
 
 
+def _without_zero(value: str) -> str:
+    if "\0" in value:
+        raise PydanticCustomError("allowed", "allowed: text without a zero byte")
+    return value
+
+
 Number: TypeAlias = Annotated[int | float, either("a number", is_number)]
 Positive: TypeAlias = Annotated[Number, Field(gt=0)]
 Share: TypeAlias = Annotated[Number, Field(ge=0, le=1)]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
-Name: TypeAlias = Annotated[str, Field(min_length=1)]
+Text: TypeAlias = Annotated[str, AfterValidator(_without_zero)]
+"""What no system takes for the end of a text before its end."""
+Name: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(_without_zero)]

@@ -48,10 +48,10 @@ def _clause(detail: ErrorDetails) -> str:
     message = detail["msg"].replace("Input should be", "allowed:", 1)
     if kind in TABLES:
         message = "allowed: a TOML table" + {"attributes": f"; {NEEDED}"}.get(key, "")
+    elif kind == "string_too_short":
+        message = "allowed: text that is not empty"
     elif kind in KINDS:
         message = f"allowed: {KINDS[kind]}"
-    elif kind == "string_pattern_mismatch":
-        message = "allowed: a number with a unit, such as '4GB' or '500 MiB'"
     names = re.findall(r"""['"]([\w-]+)['"]""", message) if message.startswith("allowed:") else []
     near = suggestion(value, names) if isinstance(value, str) else ""
     return f"{key}{shown}{near}: {message[0].lower()}{message[1:]}".removeprefix(": ")

@@ -43,10 +43,26 @@ class PathsHierarchy(HierarchyTable):
     paths: Annotated[list[Annotated[list[str], Field(min_length=1)]], Field(min_length=1)]
 
 
+MOST_DEEP = 100
+"""Tables within tables: no tree that people keep is deeper than ten, and what goes down them goes by recursion."""
+
+
 class TreeHierarchy(HierarchyTable):
     """Nested tables: a key is a node, a list holds its leaves (or further tables)."""
 
     tree: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _not_too_deep(self) -> Self:
+        level: list[Any] = [self.tree]
+        for _ in range(MOST_DEEP):
+            parts = (each.values() if isinstance(each, Mapping) else each for each in level)
+            level = [below for part in parts for below in part if isinstance(below, Mapping | list)]
+        if level:
+            raise PydanticCustomError(
+                "tree", "the tree is more than {most} tables deep, which none has to be", {"most": MOST_DEEP}
+            )
+        return self
 
 
 class IntervalHierarchy(HierarchyTable):

@@ -64,7 +64,7 @@ class MethodTable(SpecTable):
     @property
     def fixed_seed(self) -> int:
         """The seed of what is random in a search: as given, else always the same."""
-        return self.seed or 0
+        return (self.seed or 0) % 2**64
 
     @property
     def parted(self) -> str:

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from ringfence.spec.checking import (
     Count,
+    Name,
     Number,
     Positive,
     Share,
@@ -36,7 +37,7 @@ class Diversity(AboutAttribute):
 
     value: Annotated[Number, Field(ge=1)]
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
-    of: str | None = None
+    of: Name | None = None
     c: Positive | None = None
 
     @model_validator(mode="after")
@@ -52,7 +53,7 @@ class Closeness(AboutAttribute):
     """The sensitive values of each class distributed nearly as in the whole release."""
 
     value: Share
-    of: str | None = None
+    of: Name | None = None
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
 
 
@@ -60,7 +61,7 @@ class Bound(AboutAttribute):
     """A limit on what a class may give away about a sensitive attribute."""
 
     value: Positive
-    of: str | None = None
+    of: Name | None = None
 
 
 class ShareBound(Bound):

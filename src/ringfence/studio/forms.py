@@ -53,7 +53,7 @@ def choices(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _method(traits: MethodTraits) -> dict[str, Any]:
-    metrics = ("ncp",) if traits.way == BASKETS else traits.losses or tuple(METRICS)
+    metrics = traits.losses or tuple(METRICS)
     options = [name for name in traits.options if name in OPTIONS and (name != "metric" or len(metrics) > 1)]
     return {
         "name": traits.name,

@@ -53,7 +53,7 @@ def file_paths(path: Path, given: FileHierarchy, where: str) -> list[tuple[str, 
         raise SpecError(f"{where}.file: there is no file {str(path)!r}") from None
     except IsADirectoryError:
         raise SpecError(f"{where}.file: {str(path)!r} is a folder; it should be a file with one row a leaf") from None
-    except (OSError, UnicodeDecodeError, LookupError) as error:
+    except (OSError, UnicodeError, LookupError) as error:
         raise SpecError(f"{where}.file: cannot read {str(path)!r} as {given.encoding}: {error}") from None
     try:
         paths, leafless = _paths_in(content, given.delimiter or _guess_delimiter(content))
