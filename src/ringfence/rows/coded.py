@@ -39,7 +39,7 @@ def _has_letters(kind: pa.DataType) -> bool:
 def coded_column(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of texts coded, whatever type they come in: also out of lists in which a text stands twice."""
     if pa.types.is_dictionary(cells.type):
-        listed = [_listed(chunk.indices, chunk.dictionary.cast(pa.string())) for chunk in cells.chunks]
+        listed = [chunk if _is_listed_once(chunk) else _listed_anew(chunk) for chunk in cells.chunks]
     else:
         cells = cells.cast(pa.large_string()) if pa.types.is_string_view(cells.type) else cells  # views make no lists
         listed = [_as_coded(listed_texts(chunk)) for chunk in cells.chunks]
@@ -153,6 +153,18 @@ def _as_coded(listed: pa.DictionaryArray) -> pa.DictionaryArray:
     if is_coded(listed.type):
         return listed
     return pa.DictionaryArray.from_arrays(listed.indices, listed.dictionary.cast(pa.string()))
+
+
+def _is_listed_once(cells: pa.DictionaryArray) -> bool:
+    """Whether these are coded texts, of which each stands in their list once, and a missing one not at all."""
+    if not is_coded(cells.type) or cells.dictionary.null_count:
+        return False
+    return len(cells.dictionary.unique()) == len(cells.dictionary)
+
+
+def _listed_anew(cells: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return texts out of any list, coded."""
+    return _listed(cells.indices, cells.dictionary.cast(pa.string()))
 
 
 def _listed(numbers: pa.Array, texts: pa.Array) -> pa.DictionaryArray:

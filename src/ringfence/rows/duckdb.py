@@ -69,7 +69,7 @@ class DuckDB(InMemory):
         self._database: Any = None
         self._tables = 0
         self._held: dict[str, pa.Table] = {}
-        self._combined = {}
+        self._combined = None
         self._made: list[tuple[int, str, str]] = []
         """What was made in the engine: after how many names, of which kind, and called what."""
         self._parsed: dict[str, TextFiles] = {}
@@ -342,7 +342,6 @@ class DuckDB(InMemory):
                 if "_duckdb" in self.__dict__:
                     take_back(self._duckdb, name, table)
             self._tables = before
-            self._combined.clear()
             self._counts.clear()  # of rows whose names will be those of others
             self._counts.update(counted)
 

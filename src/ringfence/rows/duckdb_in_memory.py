@@ -18,6 +18,7 @@ from ringfence.rows.duckdb_repeats import Repeats
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_memory import (
     Combinations,
+    are_the_same,
     beside,
     combined,
     compare_alike,
@@ -39,12 +40,12 @@ CELL, SHARE_IN_MEMORY = 8, 1 / 4
 class InMemory(Engine):
     """An engine that holds tables of Arrow by name, and does itself what can be done to them.
 
-    `_limit` is how much memory was asked for, if any: then memory is to be spared. `_combined` is which rows of a table
-    have the same in the columns that it was counted by last: its audit counts the original by them again.
+    `_limit` is how much memory was asked for, if any: then memory is to be spared. `_combined` are the cells that were
+    counted last, and which rows have the same there: the audit of a run counts the original by the same cells again.
     """
 
     _limit: str | None
-    _combined: dict[tuple[str | None, frozenset[str]], Combinations]
+    _combined: tuple[pa.Table, Combinations] | None
     _held: dict[str, pa.Table]
     _repeats: Repeats
 
@@ -94,8 +95,8 @@ class InMemory(Engine):
         held = self._compared(rows, columns)
         if held is None:
             return super().combinations(rows, columns)
-        self._combined.clear()
-        found = self._combined[self._lies(rows, columns), frozenset(columns)] = combined(held, columns)
+        found = combined(held, columns)
+        self._combined = held, found
         return counted(found)
 
     def tallies(self, tables: Sequence[tuple[ibis.Table, Sequence[str]]], digested: Sequence[str]) -> list[pa.Table]:
@@ -104,12 +105,17 @@ class InMemory(Engine):
         there = [table for table in held if table is not None]
         if len(there) < len(tables) or not all(spelled_alike([each[name] for each in there]) for name in digested):
             return super().tallies(tables, digested)
-        known = [self._combined.get((self._lies(rows, columns), frozenset(columns))) for rows, columns in tables]
-        parts = [each or combined(table, names) for each, table, (_, names) in zip(known, there, tables, strict=True)]
+        parts = [self._combined_again(table.select(names)) for table, (_, names) in zip(there, tables, strict=True)]
         found = tallied(there, parts, digested)
         for (rows, columns), each in zip(tables, found, strict=True):
             self._remember(rows, each.select([*columns, ROWS]))
         return found
+
+    def _combined_again(self, cells: pa.Table) -> Combinations:
+        """Return which rows of a table have the same: as it was found, if these are the cells that were counted."""
+        if self._combined is not None and are_the_same(cells, self._combined[0]):
+            return self._combined[1]
+        return combined(cells, cells.column_names)
 
     def surplus(
         self, ours: ibis.Table, our_columns: Sequence[str], theirs: ibis.Table, their_columns: Sequence[str]
