@@ -96,3 +96,14 @@ def test_a_row_under_a_missing_pseudonym_is_nobodys(pseudonyms: list[Any], nobod
     assert verdict.ok is (nobodys == 0)
     assert sum(finding.rows for finding in verdict.findings if finding.rule == "missing") == nobodys
     assert verdict.measured["people"] == 2 - nobodys
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_zero_byte_in_a_label_is_a_finding_like_any_other(beside: bool) -> None:
+    """No statement can name such a label, so that its first row is not told."""
+    spec = rf.Spec(attributes={"town": {"role": "quasi", "hierarchy": {"tree": {"X": ["a", "b"]}}}}, privacy={"k": 2})
+    original = pa.table({"town": ["a", "b", "a"]}) if beside else None
+    verdict = rf.audit(pa.table({"town": ["X\0", "X\0", "Y"]}), spec, original)
+    found = next(finding for finding in verdict.findings if finding.rule == "labels")
+    assert "'X\\x00' (2 rows), 'Y' (1 row), which is no label of its hierarchy" in found.message
+    assert "first in row 3" in found.message

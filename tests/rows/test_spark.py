@@ -428,3 +428,12 @@ def test_secrets_stand_in_no_query() -> None:
         shown = drawn._jdf.queryExecution().toString()
     assert "md5" in shown
     assert "c0ffee" not in shown
+
+
+def test_a_cluster_whose_address_is_none_is_named() -> None:
+    """In a process of its own, since a session that there is would be taken."""
+    spark()
+    asked = "from ringfence.rows.spark_session import session_for as s; from ringfence.spec.data import Data"
+    script = [sys.executable, "-c", f"{asked}; s('spark://no host', Data(source='spark://no host', table='people'))"]
+    done = subprocess.run(script, check=False, timeout=300, stderr=subprocess.PIPE, text=True)
+    assert "EngineError: Spark does not start: java.net.URISyntaxException" in done.stderr

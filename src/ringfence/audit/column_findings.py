@@ -114,8 +114,9 @@ def label_findings(released: Released, spec: Spec, engine: Engine, rows: ibis.Ta
         as_they_stand = [column.labels[code] or "" for code in strange]
         gaps = sorted({*as_they_stand} & {*GAPS})
         wrong += f" (where {listed(map(repr, gaps))} means that a value is missing: data.missing_values)" * bool(gaps)
+        sayable = [label for label in as_they_stand if "\0" not in label]  # a statement ends at a zero byte
         for finding in _about(released, column, strange, "labels", wrong, released.rows):
-            row = engine.first(rows, rows[column.name].cast("string").isin(as_they_stand))
+            row = engine.first(rows, rows[column.name].cast("string").isin(sayable)) if sayable else None
             yield (
                 replace(finding, message=f"{finding.message}; first in row {row:,}, not counting the names of columns")
                 if row

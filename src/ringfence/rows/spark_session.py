@@ -38,6 +38,7 @@ def session_for(source: Any, data: Data) -> "SparkSession":
     An address may name the cluster that a new session is started on, as Spark's own addresses of clusters do; without
     one, Spark's own configuration says which, and if that says nothing, it is this machine.
     """
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -57,7 +58,7 @@ def session_for(source: Any, data: Data) -> "SparkSession":
         builder = builder.config("spark.driver.memory", _as_spark_says(data.memory_limit))
     try:
         started = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
+    except (PySparkException, Py4JError, OSError, RuntimeError) as error:
         raise EngineError(
             f"Spark does not start: {first_line(error)}; is there Java 17 or 21 (JAVA_HOME), and is the cluster up?"
         ) from error
