@@ -567,6 +567,19 @@ def test_levels_are_kept_however_many_columns_there_are() -> None:
     run(draft, table)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+def test_neighbouring_bands_are_shown_by_the_first_and_the_last_unless_some_are_missing(gaps: bool) -> None:
+    bands = ["<18", "18-24", "25-34", "35-44", "45-64", "65+"]
+    rows = [*bands[1:2] * 3, *bands[2:3] * 3, *bands[4:] * 20, *bands[:1] * 20, *bands[3:4] * 20, *[None] * (9 * gaps)]
+    table = pa.table({"age group": rows})
+    draft = draft_of(table)
+    stated = tomllib.loads(draft.toml)["attributes"]["age group"]
+    assert stated.get("representation") == (None if gaps else "range")
+    labels = set(run(draft, table).table["age group"].to_pylist())
+    assert ("[18-24, 25-34]" in labels) == (not gaps)  # no group of the fan-out, whose groups begin with <18 and 25-34
+    assert not any(str(label).startswith("{") for label in labels)
+
+
 def test_bands_are_put_together_in_their_order() -> None:
     bands = ["<18", "18-24", "25-34", "5-9", "100+", "35-99"]
     table = pa.table({"age group": bands * 20})

@@ -19,6 +19,7 @@ from ringfence.errors import DataError
 from ringfence.values.grid import Grid
 from ringfence.values.hierarchy import Hierarchy
 from ringfence.values.keys import label
+from ringfence.values.paths import group_label
 from ringfence.values.recoding import Label, namer
 
 Representation = Literal["set", "range", "hierarchy"]
@@ -135,7 +136,11 @@ def cover(
         case "hierarchy":
             return _nodes(quasi, groups, leaves, count, told)
     name = namer(quasi.hierarchy, line=quasi.line, in_ranges=representation == "range", fanned=quasi.fanned)
-    labels = tuple(name(part.tolist(), told) for part in np.split(members, starts[1:-1]))
+    parts = np.split(members, starts[1:-1])
+    if representation == "range" and quasi.fanned and quasi.line is None:
+        labels = tuple(_neighbours(quasi, part) or name(part.tolist(), told) for part in parts)
+    else:
+        labels = tuple(name(part.tolist(), told) for part in parts)
     if len({*labels}) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise DataError(f"the value {twice!r} looks like the label of a group of values; rename it, or them")
@@ -213,6 +218,15 @@ def _ranges(
     ]
     members = np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int32)
     return members, np.cumsum([0, *map(len, parts)]), value.reshape(-1)
+
+
+def _neighbours(quasi: Quasi, leaves: Ints) -> Label:
+    """Return what neighbours of a fan-out are called, as its groups are: by the first and the last of them. None where
+    leaves are no neighbours: a boundary keeps others between them out, or one is missing."""
+    names = quasi.hierarchy.labels
+    if len(leaves) < 2 or names[leaves[-1]] is None or (np.diff(quasi.ranks[leaves]) != 1).any():
+        return None
+    return group_label([names[leaves[0]] or "", names[leaves[-1]] or ""])
 
 
 def _grid_ranges(

@@ -205,6 +205,8 @@ def _representation(stated: Stated) -> Iterator[str]:
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
     elif stated.listed:
         yield 'representation = "hierarchy"  # numbers that stand for something: a range of them would say nothing'
+    elif "fanout" in given and not stated.column.missing:  # with missing ones, a range would be a list
+        yield 'representation = "range"  # neighbours in this order, by the first and the last of them: [a, d]'
 
 
 def _list(start: str, items: Sequence[str]) -> Iterator[str]:
