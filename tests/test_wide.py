@@ -7,69 +7,30 @@ there may be twice as many of each, and what does not depend on columns. The sha
 
 import datetime as dt
 from collections.abc import Callable
-from typing import Any
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
 
-import ibis.expr.operations as ops
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import ringfence as rf
 from benchmarks.check import counted
+from benchmarks.wide import METHODS, asked, people, run, stated
 from ringfence.rows import duckdb
-from ringfence.rows.duckdb_sql import statement
 
-KINDS: list[Callable[[int], Any]] = [
-    lambda row: "xyz"[row % 3],
-    lambda row: row * 7 % 10,
-    lambda row: row % 9 / 2 if row % 5 else None,
-    lambda row: dt.date(2024, 1, 1) + dt.timedelta(row % 20),
-    lambda row: f"note {row % 11}" if row % 4 else None,
-    lambda row: row % 2 == 0,
-]
-FEW, MORE, MOST = 30, 60, 120
+FEW, MORE, MOST = 40, 80, 160
 
 
-def wide(columns: int, rows: int = 60) -> pa.Table:
-    """Return two columns that are recoded, one that may be hidden, and as many others as make up the width."""
-    known = {
-        "age": [20 + row * 13 % 50 for row in range(rows)],
-        "town": ["abc"[row % 3] for row in range(rows)],
-        "illness": [["flu", "cold", "gout", "none"][row * 5 % 4] for row in range(rows)],
-    }
-    others = {f"c{at:03}": [KINDS[at % len(KINDS)](row + at) for row in range(rows)] for at in range(columns - 3)}
-    return pa.table(known | others)
-
-
-def asked(table: pa.Table, method: str = "optimal", *, unlisted: bool = False, **data: Any) -> rf.Spec:
-    attributes: dict[str, Any] = {name: {"role": "insensitive"} for name in table.column_names if not unlisted}
-    attributes |= {
-        "age": {"role": "quasi", "hierarchy": {"intervals": [10, 30]}},
-        "town": {"role": "quasi", "hierarchy": "flat"},
-        "illness": {"role": "sensitive"},
-    }
-    return rf.Spec(
-        attributes=attributes,
-        privacy={"l": 2} if method == "anatomy" else {"k": 3},
-        method={"name": method, "seed": 1} if method == "ring" else {"name": method},
-        data={"unlisted": "publish" if unlisted else "error", **data},
-    )
-
-
-def grows(monkeypatch: pytest.MonkeyPatch, work: Callable[[pa.Table], object]) -> dict[str, float]:
+def grows(work: Callable[[pa.Table], object]) -> dict[str, float]:
     """Return how much more work comes with the last columns than with those before, each of them taken alone: 1 where
     every column adds the same, 2 where work goes with the square of the width."""
-    columns: list[int] = []
-
-    def noted(node: ops.Node) -> str:
-        columns.append(sum(len(table.schema) for table in node.find(ops.Relation)))
-        return statement(node)
-
-    monkeypatch.setattr(duckdb, "statement", noted)
     found = []
-    for table in map(wide, (FEW, MORE, MOST)):
-        work(table)
-        columns.clear()
-        found.append({"functions": counted(lambda: work(table))["functions"], "columns": sum(columns)})  # noqa: B023
+    for table in map(people, (FEW, MORE, MOST)):
+        job = partial(work, table)
+        columns = stated(job)
+        found.append({"functions": counted(job)["functions"], "columns": columns})
     first, second, third = found
     return {
         what: (third[what] - second[what] + 10) / (MOST - MORE) / ((second[what] - first[what] + 10) / (MORE - FEW))
@@ -80,8 +41,52 @@ def grows(monkeypatch: pytest.MonkeyPatch, work: Callable[[pa.Table], object]) -
 SLACK = 1.25
 
 
-def test_columns_without_a_role_are_looked_at_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = grows(monkeypatch, lambda table: rf.anonymize(table, asked(table, unlisted=True)))
+def test_columns_without_a_role_are_looked_at_all_at_once() -> None:
+    found = grows(lambda table: rf.anonymize(table, asked(table, unlisted=True)))
     assert max(found.values()) < SLACK, found
-    found = grows(monkeypatch, lambda table: rf.anonymize(table, asked(table, unlisted=True, memory_limit="1GB")))
+    found = grows(lambda table: rf.anonymize(table, asked(table, unlisted=True, memory_limit="1GB")))
     assert max(found.values()) < SLACK, found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_kind_of_plan_takes_columns_along(tmp_path: Path, method: str) -> None:
+    found = grows(lambda table: run(tmp_path, method, table))
+    assert max(found.values()) < SLACK, found
+    found = grows(lambda table: rf.anonymize(table, asked(table, method, memory_limit="1GB")))
+    assert max(found.values()) < SLACK, found
+
+
+ASKED: list[tuple[str, dict[str, str]]] = [
+    *((method, {"missing": "suppress"}) for method in METHODS),
+    ("optimal", {"entity": "who"}),
+]
+
+
+@pytest.mark.parametrize(("method", "more"), ASKED)
+def test_columns_that_come_along_stay_what_they_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method: str, more: dict[str, str]
+) -> None:
+    days = pa.array([dt.date(2024, 1, 1 + row % 9) for row in range(60)])
+    odd = {
+        "a.b": [{"x": row, "y": [row % 3]} for row in range(60)],
+        'he said "no"': [[None, "a", ""]] * 30 + [None] * 30,
+        "x": pa.array([Decimal(row) / 4 for row in range(60)], pa.decimal128(9, 2)),
+        "of bytes": [bytes([row]) for row in range(60)],
+        "moment": days.cast(pa.timestamp("us")),
+        "struct_pack": [dt.time(row % 24, row) for row in range(60)],
+        "number": range(60),
+    }
+    who = {"who": [f"p{row // 2}" for row in range(60)]} if "entity" in more else {}
+    table = pa.table({**{name: people(9)[name] for name in people(9).column_names}, **odd, **who})
+    left = []
+    for many in (1, 1000):
+        monkeypatch.setattr(duckdb, "MANY", many)
+        run(tmp_path, method, table, **more)
+        released = pq.read_table(tmp_path / "out" / "public" / "release.parquet")
+        left.append(released.sort_by("number").drop_columns(["age", "town"]))
+    apart, together = left
+    assert apart.schema == together.schema
+    for released in (apart, together):
+        assert released.num_rows >= 40
+        shown = ["c000", "c003", *odd]
+        assert released.select(shown).to_pylist() == table.take(released["number"]).select(shown).to_pylist()
