@@ -125,7 +125,7 @@ def calls() -> Iterator[tuple[str, Figures]]:
 def wide() -> Iterator[tuple[str, Figures]]:
     """Yield in how many columns of expressions each further column of a table comes to stand."""
     with TemporaryDirectory() as folder:
-        jobs = {method: partial(run, Path(folder), method) for method in METHODS}
+        jobs = {method: partial(run, Path(folder), method) for method in METHODS} | {"draft": rf.draft}
         for name, job in jobs.items():
             few, many = (stated(partial(job, people_with(columns))) for columns in (80, 160))
             yield f"wide, {name}", {"columns": (many - few) / 80}

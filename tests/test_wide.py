@@ -90,3 +90,8 @@ def test_columns_that_come_along_stay_what_they_are(
         assert released.num_rows >= 40
         shown = ["c000", "c003", *odd]
         assert released.select(shown).to_pylist() == table.take(released["number"]).select(shown).to_pylist()
+
+
+def test_drafts_look_at_each_column_by_itself() -> None:
+    found = grows(rf.draft)
+    assert max(found.values()) < SLACK, found
