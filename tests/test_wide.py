@@ -10,6 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ import pytest
 import ringfence as rf
 from benchmarks.check import counted
 from benchmarks.wide import METHODS, asked, people, run, stated
+from ringfence.errors import SpecError
 from ringfence.rows import duckdb
 
 FEW, MORE, MOST = 40, 80, 160
@@ -95,3 +97,33 @@ def test_columns_that_come_along_stay_what_they_are(
 def test_drafts_look_at_each_column_by_itself() -> None:
     found = grows(rf.draft)
     assert max(found.values()) < SLACK, found
+
+
+def answers(columns: int, rows: int = 60) -> tuple[pa.Table, dict[str, Any]]:
+    """Return a table of answers that others may know, all of them, and what a specification says of them."""
+    cells = {f"q{at:03}": ["abc"[(row // 9 + at * row) % 3] for row in range(rows)] for at in range(columns)}
+    return pa.table(cells), {name: {"role": "quasi", "hierarchy": "flat"} for name in cells}
+
+
+@pytest.mark.parametrize("method", [{"name": "mondrian"}, {"name": "optimal", "metric": "dm", "time_limit": 2}])
+def test_more_attributes_are_recoded_than_words_can_stand_in_each_other(tmp_path: Path, method: dict[str, Any]) -> None:
+    table, attributes = answers(45)
+    pq.write_table(table, tmp_path / "answers.parquet")
+    spec = rf.Spec(attributes=attributes, privacy={"k": 3}, method=method, data={"source": "answers.parquet"})
+    assert rf.run(spec.at(tmp_path), tmp_path / "out", report=False).audit.ok
+
+
+def test_more_attributes_are_measured_than_arrays_have_dimensions(tmp_path: Path) -> None:
+    table, attributes = answers(70)
+    pq.write_table(table, tmp_path / "answers.parquet")
+    method = {"name": "optimal", "metric": "dm", "time_limit": 1}
+    spec = rf.Spec(attributes=attributes, privacy={"k": 30}, method=method, data={"source": "answers.parquet"})
+    rf.run(spec.at(tmp_path), tmp_path / "out")
+    assert "html" in (tmp_path / "out" / "private" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("algorithm", ["exact", "poka"])
+def test_a_front_of_more_recodings_than_memory_holds_is_refused(algorithm: str) -> None:
+    table, attributes = answers(40)
+    with pytest.raises(SpecError, match="there are 1,099,511,627,776 recodings by levels"):
+        rf.frontier(table, rf.Spec(attributes=attributes, frontier={"algorithm": algorithm}))

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from ringfence.errors import RingfenceError
 from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, OWN, PLACE, RAW, ROWS, SHARE, WHICH, like
-from ringfence.rows.steps import Step, with_columns
+from ringfence.rows.steps import AT_ONCE, Step, with_columns
 from ringfence.spec.data import Data
 
 CELLS = 4096
@@ -396,6 +396,7 @@ class Engine(ABC):
 
     def _typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         for place, (name, table) in enumerate(columns.items()):
+            rows = self.named(rows) if place % AT_ONCE == AT_ONCE - 1 else rows
             news = _news(table)
             key, apart = f"{LABEL} {place}", [f"{SHARE} {place} {at}" for at in range(len(news))]
             nullable = bool(table[LABEL].null_count)
