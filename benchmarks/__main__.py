@@ -26,7 +26,19 @@ NAMES = [
         "job",
         "audit",
     ),
-    *("drafts", "engines", "shards", "spark", "refinement", "studio", "first", "numbering", "compare", "readers"),
+    *(
+        "drafts",
+        "engines",
+        "shards",
+        "spark",
+        "refinement",
+        "studio",
+        "first",
+        "numbering",
+        "compare",
+        "readers",
+        "wide",
+    ),
 ]
 PAPERS = [
     "papers.frontier",

@@ -12,8 +12,9 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any
 
@@ -21,6 +22,8 @@ import pyarrow as pa
 
 import ringfence as rf
 from benchmarks.data import count
+from benchmarks.wide import METHODS, run, stated
+from benchmarks.wide import people as people_with
 from ringfence.methods import decide
 from ringfence.samples import baskets, baskets_spec, people, people_spec
 from ringfence.search.front.frontier import Front
@@ -119,6 +122,15 @@ def calls() -> Iterator[tuple[str, Figures]]:
         yield case, counted(lambda: rf.anonymize(_people(), spec))  # noqa: B023
 
 
+def wide() -> Iterator[tuple[str, Figures]]:
+    """Yield in how many columns of expressions each further column of a table comes to stand."""
+    with TemporaryDirectory() as folder:
+        jobs = {method: partial(run, Path(folder), method) for method in METHODS} | {"draft": rf.draft}
+        for name, job in jobs.items():
+            few, many = (stated(partial(job, people_with(columns))) for columns in (80, 160))
+            yield f"wide, {name}", {"columns": (many - few) / 80}
+
+
 def counted(work: Callable[[], Any]) -> Figures:
     """Return how many functions of ours are called meanwhile, comprehensions aside, and what statements they run."""
     found = Counter[str]()
@@ -140,7 +152,7 @@ def counted(work: Callable[[], Any]) -> Figures:
     return dict(found)
 
 
-PARTS = (levels, schemes, groups, others, calls)
+PARTS = (levels, schemes, groups, others, calls, wide)
 
 
 def measured() -> dict[str, Figures]:

@@ -83,7 +83,9 @@ def test_rows_are_recoded_as_by_statements(table: pa.Table, steps: list[Step]) -
     for data, loaded in ((Data(), False), (Data(), True), (BY_STATEMENTS, False)):
         with DuckDB(data) as engine:
             held = engine.loaded(engine.hold(table)) if loaded else engine.hold(table)
-            rows = CarryOut(steps, []).rows(engine, held, ["day", "word", "number", "short", "moment", "whole"])
+            rows = CarryOut(steps, table.column_names, []).rows(
+                engine, held, ["day", "word", "number", "short", "moment", "whole"]
+            )
             found.append(engine.fetch(rows))
     *here, by_statements = found
     for each in here:
@@ -238,7 +240,7 @@ def test_rows_find_their_shares_as_by_statements(data: st.DataObject) -> None:
     found = []
     for way in (Data(), BY_STATEMENTS):
         with DuckDB(way) as engine:
-            kept = CarryOut(steps, []).rows(engine, engine.hold(table), ["number", SHARE, "row"])
+            kept = CarryOut(steps, table.column_names, []).rows(engine, engine.hold(table), ["number", SHARE, "row"])
             fetched = engine.fetch(kept)
         assert len({*fetched["row"].to_pylist()}) == fetched.num_rows
         found.append(Counter(zip(fetched["number"].to_pylist(), fetched[SHARE].to_pylist(), strict=True)))

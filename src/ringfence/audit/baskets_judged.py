@@ -28,7 +28,7 @@ def rows_beside(
     if spec.items is None:
         return original
     basket, role_less = [spec.data.basket_id, spec.items], also if spec.data.unlisted == "publish" else ()
-    shown = [*basket, *role_less, *(name for name in spec.attributes if name not in spec.of_role("identifier"))]
+    shown = {*basket, *role_less, *spec.attributes} - {*spec.of_role("identifier")}
     rows = gather(engine, original, spec, [name for name in original.columns if name in shown])
     return rows if baskets else rows.drop(spec.items)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import ibis
 import numpy as np
+import pyarrow as pa
 
 from ringfence.arrays import Longs
 from ringfence.audit.counts import Column, Released, gaps, total_by
@@ -34,37 +35,43 @@ def require_columns(columns: Sequence[str], needed: Sequence[str]) -> None:
 
 def without_blanks(engine: Engine, rows: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows without columns that say nothing: other tools keep identifiers, with `*` in every cell."""
-    judged = {*spec.of_role("quasi", "sensitive", "items"), spec.data.basket_id, spec.data.weights, spec.pseudonym}
-    blank = [
-        name
-        for name in rows.columns
-        if name not in judged
-        and (name in spec.of_role("identifier") or name not in spec.attributes)
-        and _is_blank(engine, rows[name])
-    ]
-    return rows.drop(*blank)
+    others = spec.data.basket_id, spec.data.weights, spec.pseudonym
+    kept = {*spec.of_role("quasi", "sensitive", "insensitive", "items"), *others}
+    return rows.drop(*_blank(engine, rows, [name for name in rows.columns if name not in kept]))
 
 
-def _is_blank(engine: Engine, column: ibis.Value) -> bool:
-    """Whether all cells of a column are the same nothing: missing, `*` or an empty text.
+def _blank(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> list[str]:
+    """Return those of some columns in which all cells are the same nothing: missing, `*` or an empty text.
 
-    A column with some of this and some of that tells its rows apart.
+    A column with some of this and some of that tells its rows apart. There may be hundreds: one scan is for all.
     """
-    if column.type().is_nested():
-        return False
-    cells = engine.fetch(column.name(LABEL).as_table().distinct().limit(2))[LABEL].to_pylist()
-    return len(cells) <= 1 and all(cell in (None, ROOT, "") for cell in cells)
+    kinds = rows.schema()
+    flat = [name for name in names if not kinds[name].is_nested()]
+    held = engine.in_memory(rows, flat)
+    if held is not None:
+        found = {name: held[name].unique().to_pylist() for name in flat}
+        return [name for name, cells in found.items() if len(cells) <= 1 and {*cells} <= {None, ROOT, ""}]
+    if not flat:
+        return []
+    there = {name: rows[name].notnull() for name in flat}
+    ways = {(name, 0): ~cell for name, cell in there.items()}
+    texts = [name for name in flat if kinds[name].is_string()]
+    ways |= {(name, way): there[name] & (rows[name] == text) for name in texts for way, text in ((1, ROOT), (2, ""))}
+    asked = [are.all().name(f"{LABEL} {way} {name}") for (name, way), are in ways.items()]
+    found = engine.fetch(rows.aggregate(asked)).to_pylist()[0]
+    blank = {name for name, way in ways if found[f"{LABEL} {way} {name}"] is not False}  # None where there are no rows
+    return [name for name in flat if name in blank]
 
 
 def column_findings(columns: Sequence[str], total: int, spec: Spec) -> Iterator[Finding]:
     """Find columns that must not be published: identifiers, and those that were given no role."""
     entity = spec.data.entity
-    identifiers = [name for name in columns if name in (*spec.of_role("identifier"), entity)]
-    identifiers = [name for name in identifiers if name != spec.pseudonym]
+    named = {*spec.of_role("identifier"), entity} - {spec.pseudonym}
+    identifiers = [name for name in columns if name in named]
     if identifiers:
         message = f"the release still has identifiers: {listed(map(repr, identifiers))}"
         yield Finding("identifier", message, total, {})
-    unlisted = [name for name in columns if name not in (*spec.attributes, entity)]
+    unlisted = [name for name in columns if name not in spec.attributes and name != entity]
     if unlisted and spec.data.unlisted != "publish":
         message = f"the release has columns without a role: {listed(map(repr, unlisted))}"
         yield Finding("unlisted", message, total, {})
@@ -75,15 +82,27 @@ def zero_findings(engine: Engine, rows: ibis.Table, total: int) -> Iterator[Find
     floats = [name for name, kind in rows.schema().items() if kind.is_floating()]
     if not floats or not total:
         return
+    held = engine.in_memory(rows, floats)
+    both = _of_both_signs(engine, rows, floats) if held is None else [n for n in floats if _has_both_zeros(held[n])]
+    for name in both:
+        yield Finding("recoding", f"{name!r} has both 0 and -0, which are one number and look different", total, {})
+
+
+def _has_both_zeros(numbers: pa.ChunkedArray) -> bool:
+    cells = numbers.to_numpy()
+    signs = np.signbit(cells[cells == 0])
+    return bool(signs.any() and not signs.all())
+
+
+def _of_both_signs(engine: Engine, rows: ibis.Table, floats: Sequence[str]) -> list[str]:
+    """Return those of some columns of numbers that have both zeros, by one scan."""
     signs = [
         ((rows[name] == 0) & (sign * (1.0 / rows[name].cast("float64")) > 0)).any().name(f"{name} {sign}")
         for name in floats
         for sign in (1, -1)
     ]
     found = engine.fetch(rows.aggregate(signs)).to_pylist()[0]
-    for name in floats:
-        if found[f"{name} 1"] and found[f"{name} -1"]:
-            yield Finding("recoding", f"{name!r} has both 0 and -0, which are one number and look different", total, {})
+    return [name for name in floats if found[f"{name} 1"] and found[f"{name} -1"]]
 
 
 def missing_findings(released: Released, spec: Spec, looked_at: Collection[str]) -> Iterator[Finding]:

@@ -161,8 +161,7 @@ def _without_twins(
     quasi = [profile for profile in profiles if guesses[profile.name].role == "quasi"]
     if len(quasi) < 2:
         return []
-    _, pairs = measure_together(engine, rows, [profile.name for profile in quasi])
-    twins = find_twins(engine, rows, quasi, pairs)
+    twins = find_twins(engine, rows, quasi)
     for twin in twins:
         told = ", which is put into its order by it" if twin.order else ""
         reason = f"says the same as {shown(twin.kept)}, value for value{told}: one of them is enough"

@@ -45,10 +45,10 @@ def whose_rows(
     """
     candidates = [profile for profile in profiles if _may_be(profile, guesses[profile.name])]
     candidates.sort(key=lambda profile: (-_rank(profile.name), -profile.distinct))
+    comparable = [profile.name for profile in profiles if profile.kind != "other"]
     personal = [profile.name for profile in profiles if _is_personal(profile)]
     for candidate in candidates:
-        others = [profile.name for profile in profiles if profile.name != candidate.name and profile.kind != "other"]
-        same = _same(engine, rows, candidate.name, others) if others else {}
+        same = _same(engine, rows, candidate.name, [name for name in comparable if name in personal])
         shown = [name for name in personal if same.get(name, 0) >= SAME]
         needed, least = {2: (0, MOSTLY_SAME), 1: (1, SAME), 0: (2, SAME)}[_rank(candidate.name)]
         broken = [name for name in personal if name != candidate.name and same.get(name, 0) < least]
@@ -56,7 +56,8 @@ def whose_rows(
             continue
         proof = f"; {_listed(shown)} stay{'s' * (len(shown) == 1)} the same in the rows of each" if shown else ""
         reason = f"says whose a row is: {candidate.distinct:,} people in {candidate.rows:,} rows{proof}"
-        return Owner(candidate.name, candidate.distinct, reason, frozenset(name for name in others if same[name] == 1))
+        constant = {name for name, share in _same(engine, rows, candidate.name, comparable).items() if share == 1}
+        return Owner(candidate.name, candidate.distinct, reason, frozenset(constant))
     return None
 
 
@@ -84,7 +85,10 @@ def _is_personal(profile: Profile) -> bool:
 
 
 def _same(engine: Engine, rows: ibis.Table, whose: str, names: Sequence[str]) -> dict[str, float]:
-    """Return for each column the share of people of whom all rows have the same value, a missing one included."""
+    """Return for each other column the share of people of whom all rows have the same value, a missing one included."""
+    names = [name for name in names if name != whose]
+    if not names:
+        return {}
     each = rows.group_by(rows[whose]).aggregate(
         **{
             f"c{at}": rows[name].nunique() + (rows[name].isnull().any() & rows[name].notnull().any()).cast("int64")

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from ringfence.arrays import Longs
 from ringfence.draft.looks import DAY, GREATEST_SIZE, LEAST_SIZE, LONGEST_NUMBER, LOOKS, NUMBER, TIME_OF_DAY, UNPADDED
 from ringfence.draft.spellings import MOSTLY, read_days, recognize
-from ringfence.rows.coded import told_apart
+from ringfence.rows.coded import coded, told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_python import in_python
 from ringfence.rows.sources import ROWS
@@ -131,10 +131,11 @@ class Pair:
 
 @contextmanager
 def held(engine: Engine, rows: ibis.Table) -> Iterator[ibis.Table]:
-    """Yield the rows in a table of the engine's own, unless they lie in memory: they are counted many times, and a text
-    file is slow to read."""
-    if engine.in_memory(rows, rows.columns) is not None:
-        yield rows
+    """Yield the rows in a table of the engine's own, or in memory with their texts coded, if they lie there: they are
+    counted many times, and a text file is slow to read."""
+    there = engine.in_memory(rows, rows.columns)
+    if there is not None:
+        yield engine.hold(coded(there))
         return
     kept = engine.keep(rows)
     try:
@@ -144,13 +145,25 @@ def held(engine: Engine, rows: ibis.Table) -> Iterator[ibis.Table]:
 
 
 def look_at(engine: Engine, rows: ibis.Table) -> list[Profile]:
-    """Return the profile of each column."""
-    total = int(_figures(engine, rows, {"rows": rows.count()})["rows"])
-    kinds = {name: _kind(holds) for name, holds in rows.schema().items()}
-    return [
-        _profile(engine, rows, name, kind, total, _count_values(engine, rows, name, kind))
-        for name, kind in kinds.items()
-    ]
+    """Return the profile of each column. Of each, the values are counted once, and all else is asked of the counts: a
+    scan of a wide table takes as long as it has columns, whatever is asked."""
+    total = engine.size(rows)
+    profiles = []
+    for name, holds in rows.schema().items():
+        with engine.aside(), _counted(engine, rows, name) as counted:
+            profiles.append(_profile(engine, counted, name, holds, total))
+    return profiles
+
+
+@contextmanager
+def _counted(engine: Engine, rows: ibis.Table, name: str) -> Iterator[ibis.Table]:
+    """Yield the values of a column, each with its number of rows, but for a missing one."""
+    if engine.in_memory(rows, [name]) is not None:
+        counted = engine.hold(engine.count(rows, [name]).rename_columns(["value", "n"]))
+        yield counted.filter(counted.value.notnull())
+        return
+    with held(engine, rows.group_by(value=rows[name]).aggregate(n=rows.count())) as counted:
+        yield counted.filter(counted.value.notnull())
 
 
 def measure_together(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> tuple[Pair, list[Pair]]:
@@ -162,14 +175,16 @@ def measure_together(engine: Engine, rows: ibis.Table, names: Sequence[str]) -> 
     counted = engine.count(rows, names)
     weights = counted[ROWS].to_numpy().astype(np.int64)
     total = int(weights.sum())
-    codes = {}
-    for name in names:
-        cells = counted[name]
-        which, values = told_apart(pc.add(cells, 0) if pa.types.is_floating(cells.type) else cells)  # 0 and -0 are one
-        codes[name] = (which, len(values))
+    codes = {name: numbered_values(counted[name]) for name in names}
     together = Pair(tuple(names), len(weights), int((weights == 1).sum()) / total)
     pairs = [_pair((a, b), *codes[a], *codes[b], weights, total) for a, b in combinations(names, 2)]
     return together, sorted(pairs, key=lambda pair: (-pair.unique, -pair.distinct))
+
+
+def numbered_values(cells: pa.ChunkedArray) -> tuple[Longs, int]:
+    """Return a number for each cell of a column, and how many values there are; missing is one, and 0 and -0 are."""
+    which, values = told_apart(pc.add(cells, 0) if pa.types.is_floating(cells.type) else cells)
+    return which, len(values)
 
 
 def _pair(
@@ -201,10 +216,8 @@ def _figures(engine: Engine, rows: ibis.Table, wanted: Mapping[str, Any], name: 
     return {figure: in_python(found[figure].combine_chunks(), name)[0] for figure in found.column_names}
 
 
-def _count_values(engine: Engine, rows: ibis.Table, name: str, kind: Kind) -> dict[str, Any]:
+def _count_values(engine: Engine, counted: ibis.Table, name: str, kind: Kind) -> dict[str, Any]:
     """Return one row of figures on the distinct values of a column."""
-    counted = rows.group_by(value=rows[name]).aggregate(n=rows.count())
-    counted = counted.filter(counted.value.notnull())
     value, n = counted.value, counted.n
     wanted: dict[str, Any] = {
         "present": n.sum(),
@@ -275,11 +288,11 @@ def _all_numbers(found: Mapping[str, Any], kind: Kind) -> bool:
     return kind in ("text", "number") and found["numbers"] == found["present"] and bool(found["present"])
 
 
-def _tails(engine: Engine, rows: ibis.Table, name: str, present: int) -> tuple[float, float]:
+def _tails(engine: Engine, counted: ibis.Table, present: int) -> tuple[float, float]:
     """Return the numbers below and above which the tails of a numeric column lie."""
-    column = rows[name]
-    numbers = column.strip().try_cast("float64") if column.type().is_string() else column.cast("float64")
-    counted = rows.group_by(x=numbers).aggregate(n=rows.count())
+    value = counted.value
+    numbers = value.strip().try_cast("float64") if value.type().is_string() else value.cast("float64")
+    counted = counted.group_by(x=numbers).aggregate(n=counted.n.sum())
     counted = counted.filter(counted.x.notnull())
     counted = counted.mutate(upto=counted.n.sum().over(ibis.cumulative_window(order_by=counted.x)))
     found = _figures(
@@ -298,21 +311,17 @@ def _clock_rows(found: Mapping[str, Any]) -> tuple[int, int]:
     return int(found["present"] - (found["seconds"] or 0)), int(found["seconds"] or 0)
 
 
-def _profile(
-    engine: Engine,
-    rows: ibis.Table,
-    name: str,
-    kind: Kind,
-    total: int,
-    found: Mapping[str, Any],
-) -> Profile:
+def _profile(engine: Engine, counted: ibis.Table, name: str, holds: Any, total: int) -> Profile:
+    kind = _kind(holds)
+    found = _count_values(engine, counted, name, kind)
     present = int(found["present"] or 0)
-    tails = _tails(engine, rows, name, present) if _all_numbers(found, kind) else None
+    tails = _tails(engine, counted, present) if _all_numbers(found, kind) else None
     distinct = int(found.get("distinct") or 0)
     is_day = kind == "day" or (kind == "text" and present > 0 and found["days"] == present)
     numbers = int(found.get("numbers") or 0) / max(1, present)
     look = next((look for look in LOOKS if int(found.get(f"look {look}") or 0) >= 0.9 * present > 0), None)
-    counts = value_counts(engine, rows, name) if 0 < distinct <= MOST_READ and kind in ("text", "number") else {}
+    read = MOST_READ if kind in ("text", "number") else LISTED
+    counts = _as_labels(engine.fetch(counted)) if 0 < distinct <= read else {}
     formats: tuple[str, ...] = ()
     days = (found["first"], found["last"]) if is_day and present else None
     if kind == "text" and not is_day and (found_days := read_days(counts)):
@@ -322,7 +331,7 @@ def _profile(
     if is_clock:
         ways = [form for form, rows_so in zip(UNPADDED, _clock_rows(found), strict=True) if rows_so]
         formats = (CLOCK,) if found["padded"] == present else tuple(ways)
-    recognized = None if is_day else recognize(name, counts)
+    recognized = recognize(name, counts) if kind in ("text", "number") and not is_day else None
     return Profile(
         name=name,
         kind="day"
@@ -334,13 +343,13 @@ def _profile(
         else "text"
         if kind == "number"
         else kind,
-        holds=str(rows.schema()[name]),
+        holds=str(holds),
         rows=total,
         missing=total - present,
         distinct=distinct,
         alone=int(found.get("alone") or 0),
         commonest=int(found.get("commonest") or 0),
-        values=_values(engine, rows, name) if 0 < distinct <= LISTED else (),
+        values=tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))) if distinct <= LISTED else (),
         spread=None if tails is None else _spread(found, tails),
         days=days,
         look=look,
@@ -367,16 +376,15 @@ def _spread(found: Mapping[str, Any], tails: tuple[float, float]) -> Spread:
     return Spread(found["least"], *tails, found["greatest"], whole=not found["fractions"])
 
 
-def _values(engine: Engine, rows: ibis.Table, name: str) -> tuple[tuple[str, int], ...]:
-    """Return the values of a column as the labels that hierarchies have, with their numbers of rows."""
-    return tuple(sorted(value_counts(engine, rows, name).items(), key=lambda item: (-item[1], item[0])))
-
-
 def value_counts(engine: Engine, rows: ibis.Table, name: str) -> dict[str, int]:
     """Return the values of a column as labels, with their numbers of rows."""
-    counted = engine.count(rows, [name])
+    return _as_labels(engine.count(rows, [name]))
+
+
+def _as_labels(counted: pa.Table) -> dict[str, int]:
+    """Return counted values as the labels that hierarchies have, with their numbers of rows."""
     counts: dict[str, int] = {}
-    for value, count in zip(counted[name].to_pylist(), counted[ROWS].to_pylist(), strict=True):
+    for value, count in zip(*(column.to_pylist() for column in counted.columns), strict=True):
         if value is not None:
             counts[text(value)] = counts.get(text(value), 0) + int(count)
     return counts

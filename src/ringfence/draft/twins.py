@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import ibis
 
-from ringfence.draft.profile import LISTED, Pair, Profile
+from ringfence.draft.profile import LISTED, Profile, numbered_values
 from ringfence.rows.engine import Engine
+from ringfence.rows.numbered import numbered_words
 from ringfence.values.keys import text
 
 OFTEN = 3
@@ -23,28 +25,34 @@ class Twin:
     order: tuple[str, ...] = ()
 
 
-def find_twins(engine: Engine, rows: ibis.Table, columns: Sequence[Profile], pairs: Sequence[Pair]) -> list[Twin]:
+def find_twins(engine: Engine, rows: ibis.Table, columns: Sequence[Profile]) -> list[Twin]:
     """Return the columns to be left out, each with the one that says the same.
 
     Words are kept rather than numbers, which may be codes for them, then what stands first. Two columns of two values
     are not twins: that happens too easily.
     """
-    by_name = {column.name: column for column in columns}
-    place = {column.name: at for at, column in enumerate(columns)}
-    left: dict[str, Twin] = {}
-    for pair in sorted(pairs, key=lambda pair: tuple(place[name] for name in pair.columns)):
-        first, second = (by_name[name] for name in pair.columns)
-        if not _are_one(first, second, pair) or {first.name, second.name} & {*left}:
-            continue
-        kept, other = (second, first) if first.is_number and not second.is_number else (first, second)
-        order = _order(engine, rows, kept, other) if other.is_number and not kept.is_number else ()
-        left[other.name] = Twin(other.name, kept.name, order)
-    return [*left.values()]
+    left = []
+    for kept, *others in _alike(engine, rows, columns):
+        for column in others:
+            first, other = (column, kept) if kept.is_number and not column.is_number else (kept, column)
+            order = _order(engine, rows, first, other) if other.is_number and not first.is_number else ()
+            left.append(Twin(other.name, first.name, order))
+            kept = first  # noqa: PLW2901  what is left out has no twins of its own
+    return left
 
 
-def _are_one(first: Profile, second: Profile, pair: Pair) -> bool:
-    sizes = {column.distinct + (column.missing > 0) for column in (first, second)}
-    return sizes == {pair.distinct} and 2 < pair.distinct <= first.rows // OFTEN and first.missing == second.missing
+def _alike(engine: Engine, rows: ibis.Table, columns: Sequence[Profile]) -> list[list[Profile]]:
+    """Return columns that are the same, value for value, in lots. They are if their values, numbered as they are met,
+    are the same numbers in the same rows: so no two columns have to be compared."""
+    counted = engine.count(rows, [column.name for column in columns])
+    found: dict[tuple[int, bytes], list[Profile]] = {}
+    for column in columns:
+        values = column.distinct + (column.missing > 0)
+        if 2 < values <= column.rows // OFTEN:
+            met, firsts = numbered_words(numbered_values(counted[column.name])[0])
+            if len(firsts) == values:
+                found.setdefault((column.missing, blake2b(met.tobytes()).digest()), []).append(column)
+    return [*found.values()]
 
 
 def _order(engine: Engine, rows: ibis.Table, kept: Profile, other: Profile) -> tuple[str, ...]:

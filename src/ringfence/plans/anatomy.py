@@ -59,7 +59,7 @@ class AnatomyPlan(Plan):
         codes = pa.table({RAW: part.raw, CODE: part.raw_leaves.astype(np.int64)})
         steps: list[Step] = [Complete(self.complete), NumberRows(), LookUp(codes, {part.name: RAW})]
         drawn = Draw(CODE, pa.table(shares), secret_key("rows").hex())
-        return CarryOut([*steps, drawn, Copy(SHARE, BUCKET)], [], [BUCKET])
+        return CarryOut([*steps, drawn, Copy(SHARE, BUCKET)], [part.name, *self.complete], [], [BUCKET])
 
     def beside(self, census: Census) -> pa.Table:
         """Return the second table: how often each value is in each bucket, in an order that follows from itself."""

@@ -229,7 +229,8 @@ class GroupPlan(LabelledPlan):
             Draw(KEY, self._shares(), secret.hex()),
             LookUp(labels, {SHARE: SHARE}),
         ]
-        return CarryOut(steps, [*self.columns], texts=partial(self._texts, labels))
+        looked_at = {*(part.name for part in parts), *self.complete}
+        return CarryOut(steps, looked_at, [*self.columns], texts=partial(self._texts, labels))
 
     def _texts(self, labels: pa.Table) -> dict[str, pa.Array]:
         """Return the texts that groups show in each column of text."""

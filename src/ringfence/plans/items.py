@@ -72,7 +72,7 @@ class ItemPlan(Plan):
         column = occasion.baskets
         assert column is not None, "an item plan is carried out on baskets"
         published = published_baskets(self, column, occasion.separator)
-        return CarryOut([Relabel(self.column, column.raw, published)], [self.column])
+        return CarryOut([Relabel(self.column, column.raw, published)], [self.column], [self.column])
 
     @property
     def columns(self) -> Mapping[str, ColumnPlan]:

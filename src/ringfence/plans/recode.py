@@ -123,7 +123,8 @@ class GlobalPlan(Plan):
             steps = [Without(entity, occasion.gone), Copy(entity, WHOSE), *steps, Pseudonym(entity)]
             changed.append(entity)
         steps += [Drop(pa.table(failing), self.masked), *([MaskTold([*published])] if told else [])]
-        return CarryOut(steps, changed, texts=partial(self._texts, census, published, told))
+        looked_at = {*published, *self.complete, *([] if occasion.gone is None else [census.entity or ""])}
+        return CarryOut(steps, looked_at, changed, texts=partial(self._texts, census, published, told))
 
     def _texts(self, census: Census, published: Mapping[str, pa.Array], told: bool) -> dict[str, pa.Array]:
         """Return the texts that the rows of a census are left with in each quasi-identifier of text."""

@@ -251,7 +251,12 @@ def _made(
     done = decision.plan.carry_out(occasion)
     steps = [each for each in respelled if each.column in columns]
     if steps:
-        done = replace(done, steps=[*done.steps, *steps], texts=partial(_left_as_known, done, steps))
+        done = replace(
+            done,
+            steps=[*done.steps, *steps],
+            looked_at={*done.looked_at, *(each.column for each in steps)},
+            texts=partial(_left_as_known, done, steps),
+        )
     return Made(
         rows=done.rows(engine, rows, columns),
         changed=[*done.changed, *done.added, *(each.column for each in steps)],

@@ -9,6 +9,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, listed
+from ringfence.rows.coded import replaced
 from ringfence.rows.engine import Engine
 from ringfence.rows.sources import RAW, ROWS
 from ringfence.rows.steps import with_columns
@@ -48,9 +49,7 @@ def cast_table(engine: Engine, table: pa.Table, types: Mapping[str, CellType]) -
     held = engine.hold(table.select(names))
     changed = [name for name in names if _cast(engine, held[name], types[name]) is not None]
     cast = engine.fetch(cast_rows(engine, held, types))
-    for name in changed:
-        table = table.set_column(table.column_names.index(name), name, cast[name])
-    return table
+    return replaced(table, {table.schema.get_field_index(name): cast[name] for name in changed})
 
 
 def _cast(engine: Engine, cell: ibis.Value, kind: CellType) -> ibis.Value | None:

@@ -83,8 +83,9 @@ def _check_partitions(published: Sequence[str], spec: Spec) -> None:
 
 def _refuse_taken(columns: Sequence[str], spec: Spec) -> None:
     """Refuse names that the two tables of Anatomy need for themselves; the engine ignores case."""
+    sensitive = spec.of_role("sensitive")
     for name in columns:
-        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in spec.of_role("sensitive")):
+        if name.casefold() == BUCKET or (name.casefold() == COUNT and name in sensitive):
             raise SpecError(
                 f"the data has a column {name!r}, the name of a column that the method 'anatomy' adds; rename yours"
             )

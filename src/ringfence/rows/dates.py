@@ -12,7 +12,7 @@ import ibis
 import pyarrow as pa
 
 from ringfence.errors import DataError, first_in, listed
-from ringfence.rows.coded import coded_column, is_coded, is_text, retold
+from ringfence.rows.coded import coded_column, is_coded, is_text, replaced, retold
 from ringfence.rows.columns import check_columns, columns_read
 from ringfence.rows.engine import Engine
 from ringfence.rows.lookups import LookUp
@@ -61,14 +61,13 @@ def with_spelled_dates(table: pa.Table, formats: Mapping[str, Sequence[str]]) ->
     >>> with_spelled_dates(table, {"seen": ["%d.%m.%Y"]})["seen"].to_pylist()
     ['2020-02-01', '2020-02-01', None]
     """
+    spelled = {}
     for name, given in formats.items():
-        if name not in table.column_names or not (is_text(table[name].type) or is_coded(table[name].type)):
-            continue
-        column = coded_column(table[name])
-        spelled = retold(column, partial(_spelled, name, given, _first_of(column)))
-        place = table.column_names.index(name)
-        table = table.set_column(place, table.schema.field(place).with_type(spelled.type), spelled)
-    return table
+        place = table.schema.get_field_index(name)
+        if place >= 0 and (is_text(table.column(place).type) or is_coded(table.column(place).type)):
+            column = coded_column(table.column(place))
+            spelled[place] = retold(column, partial(_spelled, name, given, _first_of(column)))
+    return replaced(table, spelled)
 
 
 def _spelled(

@@ -1,7 +1,7 @@
 """The engine of DuckDB: files and tables in memory, counted and rewritten on one machine."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,9 @@ NAME = "table "
 """How the names begin that tables are given, in the order in which they come."""
 BATCH = 100_000
 """How many rows are handed out at a time."""
+MANY = 30
+"""Columns that are not looked at come along as one if they are so many."""
+OTHERS = "ringfence_others"
 TEXT_CELL = 4
 """As much memory as so many cells that are numbers is what one of text takes, about."""
 
@@ -222,10 +225,12 @@ class DuckDB(InMemory):
         if query is not None:
             text = self._files.of_query[query] if place.form is TEXT else None
             with saying(f"cannot read {place.shown}", DataError):
-                rows = self._view(query, None if text is None else text.names)
+                rows = self._view(query, None if text is None else ibis.schema(dict.fromkeys(text.names, dt.string)))
             if text is not None:  # which has been told what is missing
                 self._parsed[rows.get_name()] = text
-            return rows if as_it_stands or text is not None else canonical_rows(rows, data.missing_values)
+            if as_it_stands or text is not None:
+                return rows
+            return self.named(canonical_rows(rows, data.missing_values))
         assert place.form.reads is not None, "a format that nobody reads"
         read_as = data.model_copy(update={"missing_values": []}) if as_it_stands else data
         table = as_arrow(place.form.reads(place.files[0], read_as, place.shown))
@@ -308,6 +313,33 @@ class DuckDB(InMemory):
             finally:
                 file.unlink()
         return Repeated.of(table, times) if table.num_rows == len(times) else None
+
+    def named(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows as a view, unless they have a name."""
+        if isinstance(rows.op(), ops.DatabaseTable):
+            return rows
+        with self.blaming():
+            return self._view(self._statement(rows), rows.schema())
+
+    def apart(
+        self, rows: ibis.Table, looked_at: Collection[str], work: Callable[[ibis.Table], ibis.Table]
+    ) -> ibis.Table:
+        """Return what becomes of rows by some work; columns that it does not look at are a structure meanwhile, if they
+        are many. It is taken apart again by the last statement, so that Ibis has them in no other."""
+        kinds, others = dict(rows.schema()), [name for name in rows.columns if name not in looked_at]
+        if len(others) < MANY:
+            return work(rows)
+        alone = {name: kind for name, kind in kinds.items() if name in looked_at}
+        packed = f"struct_pack({', '.join(f'{quoted(name)} := {quoted(name)}' for name in others)}) AS {OTHERS}"
+        done = work(self._shown(rows, [*map(quoted, alone), packed], {**alone, OTHERS: dt.unknown}))
+        became = {name: kind for name, kind in done.schema().items() if name != OTHERS}
+        parts = [f"{OTHERS}.{quoted(name)} AS {quoted(name)}" for name in others]
+        return self._shown(done, [*map(quoted, became), *parts], became | {name: kinds[name] for name in others})
+
+    def _shown(self, rows: ibis.Table, columns: Sequence[str], kinds: Mapping[str, dt.DataType]) -> ibis.Table:
+        """Return some columns of rows, in words of SQL, which are of these kinds."""
+        with self.blaming():
+            return self._view(f"SELECT {', '.join(columns)} FROM ({self._statement(rows)})", ibis.schema(kinds))
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
@@ -447,14 +479,12 @@ class DuckDB(InMemory):
         self._tables += 1
         return f"{NAME}{self._tables}"
 
-    def _view(self, query: str, texts: Sequence[str] | None = None) -> ibis.Table:
-        """Return the rows of a query; `texts` are its columns where all of them are known to be text."""
+    def _view(self, query: str, schema: ibis.Schema | None = None) -> ibis.Table:
+        """Return the rows of a query; `schema` are its columns where they are known."""
         name = self._name()
         self._duckdb.execute(f'CREATE TEMP VIEW "{name}" AS {query}')
         self._made.append((self._tables, "VIEW", quoted(name)))
-        return (
-            self._ibis.table(name) if texts is None else self._table(name, ibis.schema(dict.fromkeys(texts, dt.string)))
-        )
+        return self._ibis.table(name) if schema is None else self._table(name, schema)
 
     def _register(self, table: pa.Table) -> ibis.Table:
         name, schema = self._name(), known_schema(table)

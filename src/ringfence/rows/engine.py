@@ -11,7 +11,7 @@ are short, since some engines cut names at 63 bytes.
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from ringfence.errors import RingfenceError
 from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import HIGH, KEY, LABEL, LOW, OWN, PLACE, RAW, ROWS, SHARE, WHICH, like
-from ringfence.rows.steps import Step, with_columns
+from ringfence.rows.steps import AT_ONCE, Step, with_columns
 from ringfence.spec.data import Data
 
 CELLS = 4096
@@ -170,6 +170,21 @@ class Engine(ABC):
     def numbered_by(self, rows: ibis.Table, order: ibis.Value, name: str) -> ibis.Table:
         """Return rows with a column that numbers them from 0 on, sorted by `order`."""
         return rows.mutate(ibis.row_number().over(order_by=order).name(name))
+
+    def named(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows under a name, where an engine can give one to an expression: what is done to them is then put
+        into words without what was done before, which takes as long as rows are wide."""
+        return rows
+
+    def apart(
+        self,
+        rows: ibis.Table,
+        looked_at: Collection[str],  # noqa: ARG002
+        work: Callable[[ibis.Table], ibis.Table],
+    ) -> ibis.Table:
+        """Return what becomes of rows by some work that looks at some columns, at most, and leaves all others as they
+        are. Where these are many, an engine may have them come along as one."""
+        return work(rows)
 
     def let_go(self, kept: ibis.Table) -> None:
         """Let go of rows that were kept, where that frees memory before the engine ends."""
@@ -367,7 +382,8 @@ class Engine(ABC):
 
     def marked(self, rows: ibis.Table) -> ibis.Table:
         """Return rows with a mark each: a digest of all their cells, so that rows with the same mark are the same."""
-        return with_columns(rows, {WHICH: self.digest(self._texts(rows, rows.columns, self.told(token_hex(16))))})
+        digest = self.digest(self._texts(rows, rows.columns, self.told(token_hex(16))))
+        return self.named(with_columns(rows, {WHICH: digest}))
 
     def _texts(self, rows: ibis.Table, columns: Sequence[str], key: ibis.Value) -> list[ibis.Value]:
         """Return some cells of a row as texts, after a key. An empty text is a missing one."""
@@ -375,16 +391,24 @@ class Engine(ABC):
 
     def typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         """Return rows with each column of labels replaced by what a table says of them."""
-        names = list(rows.columns)
+        names = [new for name in rows.columns for new in (_news(columns[name]) if name in columns else [name])]
+        return self.apart(rows, columns, lambda rows: self._typed(rows, columns)).select(*names)
+
+    def _typed(self, rows: ibis.Table, columns: Mapping[str, pa.Table]) -> ibis.Table:
         for place, (name, table) in enumerate(columns.items()):
-            news = [new for new in table.column_names if new != LABEL]
+            rows = self.named(rows) if place % AT_ONCE == AT_ONCE - 1 else rows
+            news = _news(table)
             key, apart = f"{LABEL} {place}", [f"{SHARE} {place} {at}" for at in range(len(news))]
             nullable = bool(table[LABEL].null_count)
             lookup = self.hold(table.select([LABEL, *news]).rename_columns([key, *apart]))
             rows = rows.left_join(lookup, [self.same(rows[name], lookup[key], nullable)]).drop(name, key)
             rows = with_columns(rows, {new: rows[old] for new, old in zip(news, apart, strict=True)}).drop(*apart)
-            names[names.index(name) : names.index(name) + 1] = news
-        return rows.select(*names)
+        return rows
+
+
+def _news(table: pa.Table) -> list[str]:
+    """Return the columns of a table beside the labels that it is about."""
+    return [name for name in table.column_names if name != LABEL]
 
 
 def _summed(counted: pa.Table, columns: Sequence[str]) -> pa.Table | None:

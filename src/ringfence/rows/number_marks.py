@@ -12,7 +12,7 @@ import ibis
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ringfence.rows.coded import is_coded, is_text, retold
+from ringfence.rows.coded import is_coded, is_text, replaced, retold
 from ringfence.spec.data import Data
 
 
@@ -53,10 +53,10 @@ def plain_number_table(table: pa.Table, data: Data) -> pa.Table:
     form = marked_number(data)
     if form is None:
         return table
-    for place, field in enumerate(table.schema):
-        if is_text(field.type) or is_coded(field.type):
-            table = table.set_column(place, field, retold(table.column(place), partial(_plain, form=form, data=data)))
-    return table
+    texts = [place for place, kind in enumerate(table.schema.types) if is_text(kind) or is_coded(kind)]
+    return replaced(
+        table, {place: retold(table.column(place), partial(_plain, form=form, data=data)) for place in texts}
+    )
 
 
 def _plain(given: pa.Array, form: str, data: Data) -> pa.Array:

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ringfence.errors import DataError
-from ringfence.rows.coded import coded_column, is_coded, is_text, lists_texts, retold
+from ringfence.rows.coded import coded_column, is_coded, is_text, lists_texts, replaced, retold
 
 VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 """Types whose cells refer to text that lies elsewhere, which cannot be computed with; and those that hold the text."""
@@ -51,15 +51,14 @@ def canonical_table(table: pa.Table, missing: Sequence[str]) -> pa.Table:
     >>> canonical_table(odd, ["?"]).to_pydict()
     {'size': [0.0, 0.0, None, None], 'word': [None, None, 'a', None]}
     """
-    words = pa.array(missing_words(missing))
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
+    words, others = pa.array(missing_words(missing)), {}
+    for place, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
         if pa.types.is_interval(field.type):
             raise _without_measure(field.name)
         plain = _canonical_column(column, words)
         if plain is not column:
-            table = table.set_column(place, field.with_type(plain.type), plain)
-    return table
+            others[place] = plain
+    return replaced(table, others)
 
 
 def _canonical_column(column: pa.ChunkedArray, words: pa.Array) -> pa.ChunkedArray:
@@ -199,21 +198,19 @@ def _as_clocks_show(array: pa.Array, _: pa.Array) -> pa.Array:
 def for_engine(table: pa.Table, *, reads_coded: bool = False) -> pa.Table:
     """Return a table as engines read it: times as clocks show them, no dictionaries, but for coded texts where the
     engine `reads_coded` ones, floats of 32 bits at least."""
-    for place, field in enumerate(table.schema):
-        column, kind = table.column(place), field.type
+    others = {}
+    for place, (column, kind) in enumerate(zip(table.columns, table.schema.types, strict=True)):
         if reads_coded and is_coded(kind):
             continue
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            column = pc.local_timestamp(column)
+            others[place] = pc.local_timestamp(column)
         elif pa.types.is_dictionary(kind):
-            column = pa.chunked_array(map(_decoded, column.chunks), VIEWS.get(kind.value_type, kind.value_type))
+            others[place] = pa.chunked_array(map(_decoded, column.chunks), VIEWS.get(kind.value_type, kind.value_type))
         elif kind in VIEWS or _has_views(kind):
-            column = column.cast(_without_views(kind))
+            others[place] = column.cast(_without_views(kind))
         elif pa.types.is_float16(kind):
-            column = column.cast(pa.float32())
-        if column.type != kind:
-            table = table.set_column(place, field.with_type(column.type), column)
-    return table
+            others[place] = column.cast(pa.float32())
+    return replaced(table, others)
 
 
 def canonical_rows(rows: ibis.Table, missing: Sequence[str]) -> ibis.Table:

@@ -138,10 +138,11 @@ def assemble(
     same name, or come last. All others are given back in the caller's types, but for those that were `cast` on request;
     what types list besides values (the categories of a column) is what occurs in the rows that are returned.
     """
-    own = table.select([name for name in columns if name not in changed.column_names]).take(pa.array(positions))
+    news = {*changed.column_names}
+    own = table.select([name for name in columns if name not in news]).take(pa.array(positions))
     names = dict.fromkeys([*columns, *changed.column_names])
-    rows = plain(pa.table({name: (changed if name in changed.column_names else own)[name] for name in names}))
-    kept = [name for name in columns if name not in changed.column_names and name not in cast]
+    rows = plain(pa.table({name: (changed if name in news else own)[name] for name in names}))
+    kept = [name for name in columns if name not in news and name not in cast]
     match kind_of(source):
         case "pandas":
             import pandas
@@ -161,9 +162,8 @@ def assemble(
 
             return duckdb.from_arrow(rows)
     given = as_arrow(source)
-    for name in kept:
-        rows = rows.set_column(rows.column_names.index(name), name, _as_arrow(rows[name], given[name]))
-    return rows.replace_schema_metadata(None)
+    typed = {name: _as_arrow(rows[name], given[name]) for name in kept}
+    return pa.table({name: typed.get(name, rows[name]) for name in names})
 
 
 def _as_series(column: pa.ChunkedArray) -> Any:

@@ -13,6 +13,7 @@ import ibis.expr.datatypes as dt
 import pyarrow as pa
 
 from ringfence.errors import DataError, EngineError, RingfenceError, SpecError, listed
+from ringfence.rows.coded import replaced
 from ringfence.rows.remote import SPARK
 from ringfence.rows.sources import refuse_odd_names
 from ringfence.spec.data import Data
@@ -192,12 +193,14 @@ def frame_of(session: "SparkSession", table: pa.Table) -> "DataFrame":
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    for place, field in enumerate(table.schema):
-        kind = UNSIGNED.get(field.type, pa.string() if pa.types.is_null(field.type) else field.type)
+    others = {}
+    for place, given in enumerate(table.schema.types):
+        kind = UNSIGNED.get(given, pa.string() if pa.types.is_null(given) else given)
         if pa.types.is_timestamp(kind) and kind.unit != "us":
             kind = pa.timestamp("us")
-        if kind != field.type:
-            table = table.set_column(place, field.with_type(kind), table.column(place).cast(kind))
+        if kind != given:
+            others[place] = table.column(place).cast(kind)
+    table = replaced(table, others)
     try:
         schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
     except PySparkTypeError as error:

@@ -5,8 +5,9 @@ that may be missing and draws by chance. All else is plain Ibis, the same on eve
 each other have names that no data has.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 from typing import Protocol, runtime_checkable
 
@@ -21,6 +22,9 @@ from ringfence.rows.in_memory import compares_alike
 from ringfence.rows.sources import FAILING, LABEL, PLACE, RAW, UNKNOWN
 
 MASK = "*"
+AT_ONCE = 4
+"""So many steps are put into words together: of hundreds, one for each attribute, words would stand too deep in others
+to be found by who goes through them."""
 
 
 class Hands(Protocol):
@@ -49,6 +53,14 @@ class Hands(Protocol):
 
     def as_text(self, column: ibis.Value) -> ibis.Value:
         """Return cells as text files have them."""
+
+    def named(self, rows: ibis.Table) -> ibis.Table:
+        """Return rows under a name, where an engine can give one to an expression."""
+
+    def apart(
+        self, rows: ibis.Table, looked_at: Collection[str], work: Callable[[ibis.Table], ibis.Table]
+    ) -> ibis.Table:
+        """Return what becomes of rows by some work that leaves all columns but some as they are."""
 
     def at_once(self, rows: ibis.Table, steps: "Sequence[Step]", columns: Sequence[str]) -> ibis.Table | None:
         """Carry steps out on rows that lie in memory, and return some columns in random order, if that can be."""
@@ -81,13 +93,15 @@ def recoded(table: pa.Table, steps: Sequence[Step]) -> pa.Table | None:
 
 @dataclass(frozen=True, eq=False)
 class CarryOut:
-    """How a plan is carried out: its steps, the columns whose values these change, and those that they add.
+    """How a plan is carried out: its steps, the columns that these look at, those whose values they change, and those
+    that they add.
 
     `texts` tells those that columns of text hold in the end, where that is known: each that a row is left with, no
     other. It is asked where rows go by an engine.
     """
 
     steps: Sequence[Step]
+    looked_at: Collection[str]
     changed: Sequence[str]
     added: Sequence[str] = ()
     texts: Callable[[], Mapping[str, pa.Array]] = dict
@@ -98,11 +112,16 @@ class CarryOut:
         done = engine.at_once(rows, self.steps, names)
         if done is not None:
             return done
-        for step in self.steps:
-            rows = step.carry_out(engine, rows)
-        rows = rows.select(*names)
+        given = rows.drop(*({*rows.columns} - {*columns, *self.looked_at}))
+        rows = engine.apart(given, self.looked_at, partial(self._carried_out, engine)).select(*names)
         texts = {name: known for name, known in self.texts().items() if name in names and rows[name].type().is_string()}
         return engine.shuffled(engine.holding(rows, texts) if texts else rows)
+
+    def _carried_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:
+        for at, step in enumerate(self.steps, 1):
+            rows = step.carry_out(engine, rows)
+            rows = rows if at % AT_ONCE else engine.named(rows)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +131,7 @@ class Complete:
     columns: Sequence[str]
 
     def carry_out(self, engine: Hands, rows: ibis.Table) -> ibis.Table:  # noqa: ARG002
-        for name in self.columns:
-            rows = rows.filter(rows[name].notnull())
-        return rows
+        return rows.filter([rows[name].notnull() for name in self.columns]) if self.columns else rows
 
     def recode(self, table: pa.Table) -> pa.Table:
         for name in self.columns:

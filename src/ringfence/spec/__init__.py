@@ -252,10 +252,11 @@ class Spec(SpecTable):
 
         A table says so by their type. Attributes that are to be numbers, or whose order is listed, stay what they are.
         """
+        looked_at = {*self.of_role("quasi", "sensitive")}
         found = [
             name
             for name in columns
-            if name in self.of_role("quasi", "sensitive")
+            if name in looked_at
             and not self.attributes[name].dates
             and not isinstance(self.attributes[name].hierarchy, IntervalHierarchy)
             and not (form == CLOCK and isinstance(self.attributes[name].hierarchy, DateHierarchy))

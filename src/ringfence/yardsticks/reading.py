@@ -181,7 +181,11 @@ class ReadRows:
                 key = key * width + self.codes[name]
             counts = np.bincount(key, self.rows).astype(np.float64)
             there = np.flatnonzero(counts)
-            return list(np.unravel_index(there, widths)), counts[there]
+            rows, shown = counts[there], []
+            for width in reversed(widths):  # NumPy has arrays of 64 dimensions at most, and attributes may be more
+                there, codes = np.divmod(there, width)
+                shown.append(codes)
+            return shown[::-1], rows
         columns = [Column(name, (None,) * width, self.codes[name]) for name, width in zip(names, widths, strict=True)]
         firsts, group = classes(columns, len(self.rows))
         return [self.codes[name][firsts] for name in names], np.bincount(group, self.rows).astype(np.float64)

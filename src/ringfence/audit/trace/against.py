@@ -91,10 +91,8 @@ def read_linked(
 def complete(original: ibis.Table, spec: Spec) -> ibis.Table:
     """Return the rows of an original that were to be published: where it says so, only those that miss nothing."""
     looked_at = [*spec.of_role("quasi"), *needed(spec), *([] if spec.data.entity is None else [spec.data.entity])]
-    for name in looked_at if spec.data.missing == "suppress" else ():
-        if name in original.columns:
-            original = original.filter(original[name].notnull())
-    return original
+    there = [name for name in looked_at if name in original.columns] if spec.data.missing == "suppress" else []
+    return original.filter([original[name].notnull() for name in there]) if there else original
 
 
 def needed(spec: Spec) -> list[str]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import ibis
+import ibis.expr.datatypes as dt
 import numpy as np
 import pyarrow as pa
 
@@ -165,16 +166,17 @@ def _compared(rows: ibis.Table, original: ibis.Table, quasi: Sequence[str], spec
     """Return the other columns that both tables have: those whose numbers or days may be spelled in several ways, and
     the rest, which must be the same to the letter."""
     hidden = {*quasi, spec.items, spec.pseudonym, WHICH, WHOSE, BUCKET}
-    shared = [name for name in rows.columns if name in original.columns and name not in hidden]
+    kinds = original.schema()
+    shared = [name for name in rows.columns if name in kinds and name not in hidden]
     spelled = [
-        name for name in shared if name in spec.attributes and _has_spellings(spec.attributes[name], original[name])
+        name for name in shared if name in spec.attributes and _has_spellings(spec.attributes[name], kinds[name])
     ]
     return spelled, [name for name in shared if name not in spelled]
 
 
-def _has_spellings(attribute: Attribute, column: ibis.Value) -> bool:
+def _has_spellings(attribute: Attribute, kind: dt.DataType) -> bool:
     """Whether one value may stand in several ways in a column: numbers as text, and days with a time of day."""
-    return (attribute.numeric and column.type().is_string()) or isinstance(attribute.hierarchy, DateHierarchy)
+    return (attribute.numeric and kind.is_string()) or isinstance(attribute.hierarchy, DateHierarchy)
 
 
 def recoded(published: Column, raw: pa.ChunkedArray, rows: pa.ChunkedArray, spec: Spec) -> Longs:

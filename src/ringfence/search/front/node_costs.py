@@ -41,6 +41,18 @@ CELLS_AT_MOST = 256  # more combinations of inner leaves would spread a context 
 PLACES_AT_MOST = 2**25  # a place is eight bytes, and each combination of a context and a cell has one
 
 
+MOST_NODES = 10**8
+"""A front is found among so many recodings: each takes 32 bytes of memory."""
+
+
+def _refuse_many(nodes: int) -> None:
+    if nodes > MOST_NODES:
+        raise SpecError(
+            f"there are {nodes:,} recodings by levels, and a whole front is found among {MOST_NODES:,} at most: give"
+            " fewer attributes the role quasi"
+        )
+
+
 class NodeCosts:
     """What each node of the level lattice costs at every k from `least` on, written down node by node.
 
@@ -78,6 +90,7 @@ class NodeCosts:
         watched = [part.name for part in census.sensitive]
         self._target = watched.index(spec.method.target or "") if kind == LABELS else None
         self._labels = 1 if self._target is None else census.sensitive[self._target].hierarchy.leaves
+        _refuse_many(self.lattice)
         self._order = sorted(range(len(self.heights)), key=lambda a: (-census.quasi[a].occurring, a))
         self._values = self._target is not None or self._people is not None
         self._inner = [] if by_one or self._people is not None else self._fitting()
