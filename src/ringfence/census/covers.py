@@ -224,7 +224,11 @@ def _neighbours(quasi: Quasi, leaves: Ints) -> Label:
     """Return what neighbours of a fan-out are called, as its groups are: by the first and the last of them. None where
     leaves are no neighbours: a boundary keeps others between them out, or one is missing."""
     names = quasi.hierarchy.labels
-    if len(leaves) < 2 or names[leaves[-1]] is None or (np.diff(quasi.ranks[leaves]) != 1).any():
+    if (
+        len(leaves) in (1, quasi.hierarchy.leaves)
+        or names[leaves[-1]] is None
+        or (np.diff(quasi.ranks[leaves]) != 1).any()
+    ):
         return None
     return group_label([names[leaves[0]] or "", names[leaves[-1]] or ""])
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ringfence.draft.page import share, shown
 from ringfence.draft.profile import LISTED, Profile, Spread
+from ringfence.draft.scales import scale_of
 from ringfence.draft.spellings import MOSTLY, could_be_swapped
 from ringfence.draft.words import Nature
 from ringfence.spec.checking import EXACT
@@ -79,6 +80,8 @@ def _fit(column: Profile, nature: Nature, order: Sequence[str]) -> Fit:  # noqa:
         return _dates(column)
     if order and not column.has_brackets:
         return _neighbours(order, "in their order")
+    if scale := scale_of([value for value, _ in column.values]):
+        return _neighbours(scale, "on their scale")
     if column.look == "dates" and not column.has_stars:
         advice = "Its dates are not read: a year of two digits, or more than one way to write them"
         return Fit({"mask": "left"}, "characters hidden from the left", advice=advice)
