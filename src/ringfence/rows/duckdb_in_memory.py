@@ -18,7 +18,6 @@ from ringfence.rows.duckdb_repeats import Repeats
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_memory import (
     Combinations,
-    are_the_same,
     beside,
     combined,
     compare_alike,
@@ -112,9 +111,13 @@ class InMemory(Engine):
         return found
 
     def _combined_again(self, cells: pa.Table) -> Combinations:
-        """Return which rows of a table have the same: as it was found, if these are the cells that were counted."""
-        if self._combined is not None and are_the_same(cells, self._combined[0]):
-            return self._combined[1]
+        """Return which rows of a table have the same: as it was found, if these are the cells that were counted. That is
+        seen at once where they lie in the same place."""
+        if self._combined is not None:
+            last, found = self._combined
+            names = cells.column_names
+            if {*last.column_names} == {*names} and cells.equals(last.select(names)):
+                return found
         return combined(cells, cells.column_names)
 
     def surplus(

@@ -83,28 +83,6 @@ Combinations = tuple[Longs, Mapping[str, pa.ChunkedArray]]
 """A number for each row of a table, the same for those that have the same in some columns, and what these have."""
 
 
-def are_the_same(ours: pa.Table, theirs: pa.Table) -> bool:
-    """Whether the columns of two tables are the same cells in the same memory, in any order."""
-    return sorted(map(_where, *_named(ours))) == sorted(map(_where, *_named(theirs)))
-
-
-def _named(table: pa.Table) -> tuple[list[str], list[pa.ChunkedArray]]:
-    return table.column_names, table.columns
-
-
-def _where(name: str, column: pa.ChunkedArray) -> tuple[str, list[tuple[int, ...]]]:
-    """Return a name, and where in memory the cells that are called so lie."""
-    arrays = [each for chunk in column.chunks for each in _parts(chunk)]
-    return name, [
-        (each.offset, len(each), *(0 if part is None else part.address for part in each.buffers())) for each in arrays
-    ]
-
-
-def _parts(chunk: pa.Array) -> list[pa.Array]:
-    """Return the arrays that cells consist of."""
-    return [chunk.indices, chunk.dictionary] if pa.types.is_dictionary(chunk.type) else [chunk]
-
-
 def counted(combinations: Combinations) -> pa.Table:
     """Return the distinct combinations of some columns, and in the column `ROWS` how many rows have each."""
     which, different = combinations

@@ -25,7 +25,7 @@ from ringfence.spec.checking import SpecTable
 from ringfence.spec.complaints import NEEDED, sentence
 from ringfence.spec.data import Data, Output
 from ringfence.spec.fitting import check_parts, check_purpose
-from ringfence.spec.hierarchies import DateHierarchy, IntervalHierarchy, PathsHierarchy, TreeHierarchy, exact
+from ringfence.spec.hierarchies import DateHierarchy, IntervalHierarchy, exact
 from ringfence.spec.method import FrontierTable, MethodTable, Purpose
 from ringfence.spec.privacy import Bound, Closeness, Diversity, Likeness, Privacy
 from ringfence.spec.written import CLOCK, ISO
@@ -104,22 +104,15 @@ class Spec(SpecTable):
 
     def dumps(self) -> str:
         """Return the specification as TOML: the keys that were given, in the order of the reference."""
-        stated = {
-            name: attribute.hierarchy
-            for name, attribute in self.attributes.items()
-            if isinstance(attribute.hierarchy, TreeHierarchy | PathsHierarchy)
-        }
-        left_out = {name: {"hierarchy": {"tree", "paths"}} for name in stated}  # they may be long
-        parts = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True, exclude={"attributes": left_out})
+        parts = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
         written: dict[str, str] = {}
-        for name, hierarchy in stated.items():
-            mark = f"what {uuid4()} says"
-            if isinstance(hierarchy, TreeHierarchy):
-                parts["attributes"][name]["hierarchy"] = {"tree": mark}
-                written[mark] = _inline(hierarchy.tree)
-            else:
-                parts["attributes"][name]["hierarchy"] = {"paths": mark}
-                written[mark] = _rows(hierarchy.paths)
+        for attribute in parts["attributes"].values():
+            hierarchy = attribute.get("hierarchy")
+            for key, write in (("tree", _inline), ("paths", _rows)) if isinstance(hierarchy, dict) else ():
+                if key in hierarchy:
+                    mark = f"{key} {uuid4()}"
+                    written[mark] = write(hierarchy[key])
+                    hierarchy[key] = mark
         text = tomli_w.dumps(parts)
         for mark, part in written.items():
             text = text.replace(f'"{mark}"', part)
