@@ -14,7 +14,7 @@ from typing import Any
 
 from ringfence.draft.page import share, shown
 from ringfence.draft.profile import LISTED, Profile, Spread
-from ringfence.draft.spellings import MOSTLY, could_be_swapped
+from ringfence.draft.spellings import MOSTLY
 from ringfence.draft.words import Nature
 from ringfence.spec.checking import EXACT
 from ringfence.spec.hierarchies import DatePart
@@ -203,7 +203,7 @@ def _dates(column: Profile) -> Fit:
     advice = []
     if len(column.formats) > 1:
         advice.append(f"Its dates are written in {len(column.formats)} ways: {', '.join(column.formats)}")
-    if any(could_be_swapped([value for value, _ in column.values], form) for form in column.formats if column.values):
+    if column.swappable:
         advice.append("Day and month could be the other way round: check the format")
     if any("%y" in form for form in column.formats):
         advice.append("Its years have two digits, and are read as 1969 to 2068: check that they are")
