@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from ringfence.draft.hierarchies import ITEM_GROUPS, Fit, advise_mending, fit
 from ringfence.draft.page import ColumnDraft, Content, Stated, as_table, as_toml, share, shown
-from ringfence.draft.people import Owner, whose_rows
+from ringfence.draft.people import Owner, perhaps_whose, whose_rows
 from ringfence.draft.profile import Pair, Profile, held, look_at, measure_together
 from ringfence.draft.roles import Guess, as_quasi, guess_role
 from ringfence.draft.twins import Twin, find_twins
@@ -118,6 +118,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None,
             raise DataError("the data has no rows: there is nothing to draft a specification from")
         guesses = {profile.name: guess_role(profile) for profile in profiles}
         owner = whose_rows(engine, kept, profiles, guesses)
+        unsure = perhaps_whose(profiles, guesses) if owner is None else None
         if owner is not None:
             guesses[owner.name] = Guess("identifier", owner.reason, fallback=None)
         twins = _without_twins(engine, kept, profiles, guesses)
@@ -146,7 +147,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None,
         people=None if owner is None else owner.people,
         told=told,
         diverse=diverse,
-        advice=[*advice, *warnings],
+        advice=[*advice, *warnings, *([] if unsure is None else [_repeats(unsure)])],
         pairs=pairs,
         together=together,
     )
@@ -205,6 +206,16 @@ def _settle_roles(profiles: Sequence[Profile], guesses: dict[str, Guess]) -> lis
         f" {len(surplus)} are left out of the release. Give the role insensitive to what nobody knows, and quasi to"
         " what should be published."
     ]
+
+
+def _repeats(column: Profile) -> str:
+    """Say that rows are counted, though a column is called after people and repeats."""
+    name = shown(column.name)
+    gaps = f", once rows without a value ({column.missing:,}) have one" if column.missing else ""
+    return (
+        f"k counts rows, though {name} repeats: {column.distinct:,} values in {column.rows:,} rows. If it says whose a"
+        f" row is, set entity = {name} in [data]{gaps}, so that nobody's many rows pass for a crowd."
+    )
 
 
 def _likeliest(names: Sequence[str], guesses: Mapping[str, Guess]) -> list[str]:

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from ringfence.draft.looks import HARMLESS_LOOKS
 from ringfence.draft.page import share
 from ringfence.draft.profile import LISTED, Profile, Spread
-from ringfence.draft.words import BARE_WEIGHTS, OF_BODIES, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
+from ringfence.draft.words import (
+    BARE_WEIGHTS,
+    OF_BODIES,
+    ColumnMeaning,
+    Nature,
+    is_bare,
+    is_bare_key,
+    meanings_of,
+    words_of,
+)
 from ringfence.spec.attributes import Role
 
 FEW_ROWS = 50
@@ -34,6 +43,11 @@ LEAST_KILOGRAMS = 15
 """Where all weights are below this, they are not people's: those of a survey are about 1."""
 
 IN_RANGES = "published in ranges"
+
+WHOLE = (
+    "many whole numbers, such as postcodes, years or keys have; make it sensitive if nobody else knows them, an"
+    " identifier if they stand for somebody"
+)
 
 MARKED = (
     "numbers with a unit or marks that are not read as numbers, so exact that whoever knows one finds the person: left"
@@ -144,6 +158,8 @@ def _by_values(column: Profile) -> Guess:
         return Guess("identifier", "nearly every row has a value of its own", fallback=1)
     if spread is not None and singles_out(column):
         return Guess("quasi", f"a number so exact that whoever knows it finds the person: {IN_RANGES}", topic="number")
+    if spread is not None and spread.whole and column.distinct > LISTED:
+        return Guess("quasi", f"{WHOLE}: {IN_RANGES}")
     if spread is not None and column.distinct > LISTED:
         reason = "a measurement with many values; make it quasi if anybody else may know it, since it is published"
         return Guess("sensitive", reason, fallback=2)
@@ -182,7 +198,9 @@ def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  on
             return not fractions and (is_bare_key(column.name) or column.nearly_unique or often)
         case "person":
             return not fractions and is_bare_key(column.name) and (column.nearly_unique or column.distinct > FEW_VALUES)
-        case "contact" | "address" | "account" | "official" | "online":
+        case "device" if not is_bare(column.name, meaning):
+            return False
+        case "contact" | "address" | "account" | "official" | "online" | "device":
             return not fractions and (column.distinct > FEW_VALUES or column.rows < FEW_ROWS)  # not yes, no, unknown
     return True
 
