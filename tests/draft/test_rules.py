@@ -110,7 +110,7 @@ def test_a_key_of_people_that_is_not_taken_is_told() -> None:
     columns["patient"][5] = None
     told = rf.draft(pa.table(columns)).toml.replace("\n# ", " ")
     assert "k counts rows, though patient repeats: 200 values in 600 rows." in told
-    assert "set entity = patient in [data], once rows without a value (1) have one" in told
+    assert 'set entity = "patient" in [data], once rows without a value (1) have one' in told
     assert "k counts rows" not in rf.draft(pa.table(stays(300, 300))).toml.replace("\n# ", " ")
 
 

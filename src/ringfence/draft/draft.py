@@ -214,7 +214,8 @@ def _repeats(column: Profile) -> str:
     gaps = f", once rows without a value ({column.missing:,}) have one" if column.missing else ""
     return (
         f"k counts rows, though {name} repeats: {column.distinct:,} values in {column.rows:,} rows. If it says whose a"
-        f" row is, set entity = {name} in [data]{gaps}, so that nobody's many rows pass for a crowd."
+        f' row is, set entity = "{name}" in [data]{gaps},'
+        " so that nobody's many rows pass for a crowd."
     )
 
 
