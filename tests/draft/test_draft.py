@@ -591,6 +591,17 @@ def test_bands_are_read_as_people_write_them(bands: list[str]) -> None:
     assert tomllib.loads(draft.toml)["attributes"]["group"]["order"] == bands
 
 
+def test_ranges_of_very_many_values_are_intervals() -> None:
+    """Each group would have a range of its own, and plans list all values in each: that takes gigabytes."""
+    rows = 40_000
+    table = pa.table({"income": [at * 0.5 for at in range(rows)], "age": [at % 70 for at in range(rows)]})
+    vast = tomllib.loads(rf.draft(table).toml)["attributes"]
+    assert vast["income"]["representation"] == "hierarchy"
+    assert "representation" not in vast["age"]
+    few = tomllib.loads(rf.draft(table.slice(0, 20_000)).toml)["attributes"]
+    assert "representation" not in few["income"]
+
+
 def test_words_beside_few_bands_are_no_bands() -> None:
     draft = draft_of(pa.table({"group": ["18-24", "25-34", "35-44", "other"] * 20}))
     assert draft.columns[0].hierarchy == "as it is or hidden"

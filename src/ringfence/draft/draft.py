@@ -32,6 +32,11 @@ MOST_QUASI = 15
 """With more quasi-identifiers than this nobody is like anybody else, and little is left of each."""
 
 
+MOST_COVERED = 10**9
+"""Plans list the values that each range covers: where rows times values are more than this, that takes more than five
+gigabytes, while intervals of a hierarchy are few."""
+
+
 @dataclass(frozen=True)
 class Findings:
     """What was found out about a table: its rows, each column, and how identifying columns are together.
@@ -244,7 +249,8 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
     advice = tuple(words for words in (found.advice, advise_mending(profile, found)) if words)
     on_line = profile.kind in ("day", "clock") or "intervals" in found.hierarchy or found.order == "numeric"
     ranged = guess.role == "quasi" and on_line
-    return Stated(column, found.hierarchy, found.order, found.formats, advice, found.listed, ranged)
+    vast = ranged and bool(found.hierarchy) and profile.rows * profile.distinct > MOST_COVERED
+    return Stated(column, found.hierarchy, found.order, found.formats, advice, found.listed, ranged and not vast, vast)
 
 
 def _kind(profile: Profile) -> str:
