@@ -249,6 +249,13 @@ def test_survey_weights() -> None:
     assert (light.data.weights, light.attributes["weight"].role) == ("weight", "identifier")
 
 
+def test_what_is_empty_or_the_same_may_not_be_so_in_the_next_table() -> None:
+    """A plan that publishes such columns as they are would publish what they hold next year."""
+    assert role_of("Commentaires", ["RAS"] * 60) == "identifier"
+    assert role_of("hiv", pa.nulls(60, pa.string()).to_pylist()) == "identifier"
+    assert role_of("extra", pa.nulls(60, pa.string()).to_pylist()) == "insensitive"
+
+
 def test_a_note_without_a_word_is_not_published_either() -> None:
     empty = pa.nulls(40, pa.string())
     draft = rf.draft(pa.table({"age": [i % 7 for i in range(40)], "remark": empty, "extra": empty}))

@@ -91,9 +91,11 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if meaning is not None and meaning.role == "identifier":
         return _identifier(meaning.reason)
     if column.present == 0:
-        named = next((each for each in meanings_of(column.name) if each.role == "identifier"), None)
-        if named is not None:  # the next table may have some
-            return Guess("identifier", f"{named.reason}; has no values here", fallback=0)
+        named = next(iter(meanings_of(column.name)), None)
+        if named is not None:
+            return Guess(
+                "identifier", f"{named.reason}; has no values here, but the next table may have some", fallback=0
+            )
         return Guess("insensitive", "has no values", fallback=0)
     if column.codes is not None and column.codes[0] == "ipv4":
         return _identifier(f"{share(column.codes[1])} of the values are IP addresses, which lead to people")
@@ -112,6 +114,9 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if meaning is not None and meaning.role == "sensitive" and not singles_out(column, meaning.nature):
         return Guess("sensitive", meaning.reason, meaning.nature, fallback=2)
     if column.distinct == 1 and column.missing == 0:
+        note = next((each for each in meanings_of(column.name) if each.key == "note"), None)
+        if note is not None and column.kind == "text":
+            return Guess("identifier", f"{note.reason}: the same here, but the next table may differ", fallback=0)
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
     if meaning is not None and meaning.role == "sensitive":
         reason = f"{meaning.reason}, but so exact that whoever knows it finds the person"
