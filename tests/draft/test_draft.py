@@ -590,6 +590,36 @@ def test_bands_are_put_together_in_their_order() -> None:
     run(draft, table)
 
 
+@pytest.mark.parametrize(
+    "bands",
+    [
+        ["Under 18", "18-24", "25-34", "35-44", "45 and over", "Prefer not to say"],
+        ["unter 18", "18 bis 24", "25 bis 34", "35 bis 44", "45 und älter", "k. A.", "verweigert"],
+        ["moins de 18 ans", "18 à 24 ans", "25 à 34 ans", "35 ans et plus"],
+    ],
+)
+def test_bands_are_read_as_people_write_them(bands: list[str]) -> None:
+    """What is no band, and stands for no answer, comes last."""
+    draft = draft_of(pa.table({"group": sorted(bands) * 20}))
+    assert tomllib.loads(draft.toml)["attributes"]["group"]["order"] == bands
+
+
+def test_ranges_of_very_many_values_are_intervals() -> None:
+    """Each group would have a range of its own, and plans list all values in each: that takes gigabytes."""
+    rows = 40_000
+    table = pa.table({"income": [at * 0.5 for at in range(rows)], "age": [at % 70 for at in range(rows)]})
+    vast = tomllib.loads(rf.draft(table).toml)["attributes"]
+    assert vast["income"]["representation"] == "hierarchy"
+    assert "representation" not in vast["age"]
+    few = tomllib.loads(rf.draft(table.slice(0, 20_000)).toml)["attributes"]
+    assert "representation" not in few["income"]
+
+
+def test_words_beside_few_bands_are_no_bands() -> None:
+    draft = draft_of(pa.table({"group": ["18-24", "25-34", "35-44", "other"] * 20}))
+    assert draft.columns[0].hierarchy == "as it is or hidden"
+
+
 @pytest.mark.parametrize("gaps", [[None], []])
 def test_cells_are_no_lists_but_where_the_draft_says_so(gaps: list[None]) -> None:
     draw = random.Random(9)

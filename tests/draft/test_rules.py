@@ -74,11 +74,53 @@ def test_what_everybody_has_one_value_of_may_be_diverse() -> None:
     assert [part.of for part in rf.draft(pa.table(columns)).diversities()] == ["religion"]
 
 
-@pytest.mark.parametrize("name", ["Kundennummer", "client_id", "id", "pseudonym"])
+@pytest.mark.parametrize("name", ["Kundennummer", "client_id", "id", "pseudonym", "x", "Vorgang"])
 def test_keys_of_people_by_any_name(name: str) -> None:
     columns = stays()
-    table = pa.table({name: columns.pop("patient"), **columns})
+    keys = columns.pop("patient")
+    assert rf.draft(pa.table({name: keys, **columns})).data.entity == name
+    numbers = [100_000 + 7 * int(key[1:]) for key in keys]
+    assert rf.draft(pa.table({name: numbers, **columns})).data.entity == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("policyholder", "claimant", "MRN", "nhs_number", "ssn", "email", "account_no", "device", "msisdn"),
+        *("cust_id", "EmpID", "Pat.-Nr.", "PatNr", "Kd-Nr", "SUBJID", "bene_id", "N° patient", "Mitgliedsnummer"),
+        *("Personalnummer", "Versichertennr", "policy_holder_id", "child_id"),
+    ],
+)
+def test_names_that_tell_whose_a_row_is(name: str) -> None:
+    columns = stays()
+    keys = columns.pop("patient")
+    table = pa.table({name: keys, "sex": columns["sex"], "seen": columns["seen"]})
     assert rf.draft(table).data.entity == name
+
+
+@pytest.mark.parametrize("name", ["account_balance", "phone_type", "personal loan", "device model", "email domain"])
+def test_what_people_have_is_not_who_they_are(name: str) -> None:
+    columns = stays()
+    numbers = [1000 + int(key[1:]) for key in columns.pop("patient")]
+    assert rf.draft(pa.table({name: numbers, "sex": columns["sex"]})).data.entity is None
+
+
+def test_a_key_of_people_that_is_not_taken_is_told() -> None:
+    columns = stays()
+    columns["patient"][5] = None
+    told = rf.draft(pa.table(columns)).toml.replace("\n# ", " ")
+    assert "k counts rows, though patient repeats: 200 values in 600 rows." in told
+    assert 'set entity = "patient" in [data], once rows without a value (1) have one' in told
+    assert "k counts rows" not in rf.draft(pa.table(stays(300, 300))).toml.replace("\n# ", " ")
+
+
+@pytest.mark.parametrize("name", ["x", "NPA", "syntymävuosi", "Vorgang"])
+def test_many_whole_numbers_are_not_published_as_they_are(name: str) -> None:
+    """They may be postcodes, years of birth or keys."""
+    assert role_of(name, [1000 + 17 * (at % 150) for at in range(3000)]) == "quasi"
+    assert role_of(name, [1880 + at % 140 for at in range(3000)]) == "quasi"
+    assert role_of(name, [100_000 + 7 * (at % 600) for at in range(6000)]) == "quasi"
+    assert role_of(name, [at % 150 / 8 for at in range(3000)]) == "sensitive"
 
 
 @pytest.mark.parametrize("name", ["hospital", "hospital_id", "id", "key"])
@@ -205,6 +247,13 @@ def test_survey_weights() -> None:
     assert heavy.data.weights == "weight"
     light = rf.draft(pa.table({"age": [i % 70 for i in range(rows)], "weight": [0.3 + i / 150 for i in range(rows)]}))
     assert (light.data.weights, light.attributes["weight"].role) == ("weight", "identifier")
+
+
+def test_what_is_empty_or_the_same_may_not_be_so_in_the_next_table() -> None:
+    """A plan that publishes such columns as they are would publish what they hold next year."""
+    assert role_of("Commentaires", ["RAS"] * 60) == "identifier"
+    assert role_of("hiv", pa.nulls(60, pa.string()).to_pylist()) == "identifier"
+    assert role_of("extra", pa.nulls(60, pa.string()).to_pylist()) == "insensitive"
 
 
 def test_a_note_without_a_word_is_not_published_either() -> None:
@@ -385,6 +434,9 @@ def test_mixed_and_unclear_dates_are_reported() -> None:
     assert lost(draft, pa.table({"born": mixed, "sex": ["f", "m"] * 50}))["born"] == 0
     unclear = pa.table({"seen": [f"0{i % 9 + 1}/0{i % 7 + 1}/2024" for i in range(100)], "sex": ["f", "m"] * 50})
     assert "Day and month could be the other way round" in rf.draft(unclear).toml.replace("\n# ", " ")
+    each = [f"03/0{at // 30 % 9 + 1}/2025 08:{at % 60:02}:{at // 60:02}" for at in range(270)]
+    many = pa.table({"Timestamp": each, "sex": ["f", "m"] * 135})
+    assert "Day and month could be the other way round" in rf.draft(many).toml.replace("\n# ", " ")
 
 
 def test_two_encodings_are_refused_with_their_lines(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr
 
 from ringfence.draft.hierarchies import ITEM_GROUPS, Fit, advise_mending, fit
 from ringfence.draft.page import ColumnDraft, Content, Stated, as_table, as_toml, share, shown
-from ringfence.draft.people import Owner, whose_rows
+from ringfence.draft.people import Owner, perhaps_whose, whose_rows
 from ringfence.draft.profile import Pair, Profile, held, look_at, measure_together
 from ringfence.draft.roles import Guess, as_quasi, guess_role
 from ringfence.draft.twins import Twin, find_twins
@@ -30,6 +30,11 @@ MOST_COMMON = 0.9
 
 MOST_QUASI = 15
 """With more quasi-identifiers than this nobody is like anybody else, and little is left of each."""
+
+
+MOST_COVERED = 10**9
+"""Plans list the values that each range covers: where rows times values are more than this, that takes more than five
+gigabytes, while intervals of a hierarchy are few."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None,
             raise DataError("the data has no rows: there is nothing to draft a specification from")
         guesses = {profile.name: guess_role(profile) for profile in profiles}
         owner = whose_rows(engine, kept, profiles, guesses)
+        unsure = perhaps_whose(profiles, guesses) if owner is None else None
         if owner is not None:
             guesses[owner.name] = Guess("identifier", owner.reason, fallback=None)
         twins = _without_twins(engine, kept, profiles, guesses)
@@ -146,7 +152,7 @@ def draft_spec(engine: Engine, rows: ibis.Table, data: Data, source: str | None,
         people=None if owner is None else owner.people,
         told=told,
         diverse=diverse,
-        advice=[*advice, *warnings],
+        advice=[*advice, *warnings, *([] if unsure is None else [_repeats(unsure)])],
         pairs=pairs,
         together=together,
     )
@@ -206,6 +212,17 @@ def _settle_roles(profiles: Sequence[Profile], guesses: dict[str, Guess]) -> lis
     ]
 
 
+def _repeats(column: Profile) -> str:
+    """Say that rows are counted, though a column is called after people and repeats."""
+    name = shown(column.name)
+    gaps = f", once rows without a value ({column.missing:,}) have one" if column.missing else ""
+    return (
+        f"k counts rows, though {name} repeats: {column.distinct:,} values in {column.rows:,} rows. If it says whose a"
+        f' row is, set entity = "{name}" in [data]{gaps},'
+        " so that nobody's many rows pass for a crowd."
+    )
+
+
 def _likeliest(names: Sequence[str], guesses: Mapping[str, Guess]) -> list[str]:
     """Return quasi-identifiers by what others are likeliest to know: one column on each topic before the next on it."""
     topics = [guesses[name].topic for name in names]
@@ -231,7 +248,8 @@ def _stated(profile: Profile, guess: Guess, given: Fit | None) -> Stated:
     advice = tuple(words for words in (found.advice, advise_mending(profile, found)) if words)
     on_line = profile.kind in ("day", "clock") or "intervals" in found.hierarchy or found.order == "numeric"
     ranged = guess.role == "quasi" and on_line
-    return Stated(column, found.hierarchy, found.order, found.formats, advice, found.listed, ranged)
+    vast = ranged and bool(found.hierarchy) and profile.rows * profile.distinct > MOST_COVERED
+    return Stated(column, found.hierarchy, found.order, found.formats, advice, found.listed, ranged and not vast, vast)
 
 
 def _kind(profile: Profile) -> str:

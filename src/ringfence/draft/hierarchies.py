@@ -15,7 +15,7 @@ from typing import Any
 from ringfence.draft.page import share, shown
 from ringfence.draft.profile import LISTED, Profile, Spread
 from ringfence.draft.scales import scale_of
-from ringfence.draft.spellings import MOSTLY, could_be_swapped
+from ringfence.draft.spellings import MOSTLY
 from ringfence.draft.words import Nature
 from ringfence.spec.checking import EXACT
 from ringfence.spec.hierarchies import DatePart
@@ -23,6 +23,9 @@ from ringfence.values.codes import SYSTEMS
 
 LONGEST_CODE = 10
 SHOWN_OTHERS = 4
+
+MOST_ASIDE = 2
+"""So many values beside bands may be words, such as `prefer not to say`."""
 
 _WHOLE = r"(\d{1,9})(?: ?(?:years?|Jahre|ans|años|anni|jaar))?"
 OPEN_ENDS = (
@@ -206,7 +209,7 @@ def _dates(column: Profile) -> Fit:
     advice = []
     if len(column.formats) > 1:
         advice.append(f"Its dates are written in {len(column.formats)} ways: {', '.join(column.formats)}")
-    if any(could_be_swapped([value for value, _ in column.values], form) for form in column.formats if column.values):
+    if column.swappable:
         advice.append("Day and month could be the other way round: check the format")
     if any("%y" in form for form in column.formats):
         advice.append("Its years have two digits, and are read as 1969 to 2068: check that they are")
@@ -261,26 +264,35 @@ def _fanout(column: Profile) -> Fit:
 
 
 def _bands(column: Profile) -> Fit | None:
-    """Return groups of neighbouring bands where all values are such, as `20-29` or `85+`."""
+    """Return groups of neighbouring bands where all values are such, as `20-29` or `85+`, but for a word or two that
+    stand for no answer: these come last."""
     starts = {value: _band_start(value) for value, _ in column.values}
+    aside = [value for value, start in starts.items() if start is None]
     single = sum(value.isdigit() for value in starts)
-    if len(starts) < 4 or single > len(starts) // 2 or None in starts.values() or column.has_brackets:
+    worded = len(aside) <= MOST_ASIDE and not any(re.search(r"\d", value) for value in aside)
+    if not worded or len(starts) - len(aside) < 4 or single > len(starts) // 2 or column.has_brackets:
         return None
-    bands = sorted(starts, key=lambda value: (starts[value] or 0.0, value))
+    bands = sorted(starts, key=lambda value: (starts[value] is None, starts[value] or 0.0, value))
     return _neighbours(bands, "in the order of the bands")
 
 
 def _band_start(value: str) -> float | None:
     """Return where a band begins, or None for a text that is none.
 
-    >>> [_band_start(band) for band in ("20-29", "85+", "<=30k", "under 18", "a-b")]
-    [20.0, 85.0, -inf, -inf, None]
+    >>> [_band_start(band) for band in ("20-29", "85+", "<=30k", "Under 18", "65 und älter", "a-b")]
+    [20.0, 85.0, -inf, -inf, 65.0, None]
     """
-    unit = r"\d{1,9}(?:\.\d{1,9})? ?(?:[kKmM€$£%]|years?|Jahre)?"
-    if re.fullmatch(rf"(?:<=?|under|below|unter|bis) ?{unit}", value):
+    unit = r"\d{1,9}(?:\.\d{1,9})? ?(?:[kKmM€$£%]|years?|Jahren?|ans|años|anni|jaar)?"
+    if re.fullmatch(
+        rf"(?:<=?|≤|under|below|less than|up to|unter|bis|moins de|menos de) ?{unit}", value, re.IGNORECASE
+    ):
         return float("-inf")
+    more = "over|older|above|more|up|älter|mehr|plus|más"
     found = re.fullmatch(
-        rf"(?:(?:>=?|over|above|über|ab) ?)?({unit})(?: ?(?:-|–|to|bis|\.\.) ?{unit}| ?\+| and over| and older)?", value
+        rf"(?:(?:>=?|≥|over|above|über|ab) ?)?({unit})"
+        rf"(?: ?(?:-|–|to|bis|à|a|\.\.) ?{unit}| ?\+| (?:plus|(?:and|or|und|oder|et|y|o) (?:{more})))?",
+        value,
+        re.IGNORECASE,
     )
     digits = re.match(r"[\d.]+", found[1]) if found else None
     return float(digits[0]) + (value[0] == ">") / 2 if digits else None  # ">90k" after "60k-90k" and "90k"

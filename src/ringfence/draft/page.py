@@ -48,7 +48,8 @@ class ColumnDraft:
 
 @dataclass(frozen=True)
 class Stated:
-    """What the TOML says of one column besides the draft's figures. Groups show what is `ranged` as a range."""
+    """What the TOML says of one column besides the draft's figures. Groups show what is `ranged` as a range,
+    and what is `vast` as an interval of its hierarchy."""
 
     column: ColumnDraft
     hierarchy: Mapping[str, Any] | None = None
@@ -57,6 +58,7 @@ class Stated:
     advice: tuple[str, ...] = ()
     listed: bool = False
     ranged: bool = False
+    vast: bool = False
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ def _representation(stated: Stated) -> Iterator[str]:
     given = stated.hierarchy or {}
     if "mask" in given or given.get("codes", "countries") != "countries":
         yield 'representation = "hierarchy"  # one group of codes, where a set would list some from everywhere'
+    elif stated.vast:
+        yield 'representation = "hierarchy"  # ranges of so many values, one a group, would take gigabytes'
     elif stated.listed:
         yield 'representation = "hierarchy"  # numbers that stand for something: a range of them would say nothing'
     elif "fanout" in given and not stated.column.missing:  # with missing ones, a range would be a list

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import ibis
 
-from ringfence.draft.profile import Profile
+from ringfence.draft.profile import LISTED, Profile
 from ringfence.draft.roles import FEW_VALUES, Guess
-from ringfence.draft.words import is_bare_key, meanings_of, tells_whose
+from ringfence.draft.words import belongs_to, meanings_of
 from ringfence.rows.engine import Engine
 
 SAME = 0.98
@@ -18,6 +18,10 @@ MOSTLY_SAME = 0.5
 
 MOST_ROWS = 200
 """Nobody has more rows than this on average; a hospital or a year has."""
+
+NEEDED = {3: (0, MOSTLY_SAME), 2: (0, MOSTLY_SAME), 1: (1, SAME), 0: (2, SAME)}
+"""How many columns must be the same in all rows of a person, and of how many people at least, by how much a name tells
+(`belongs_to`)."""
 
 FEWEST_PEOPLE = 20
 """What is not called after people, and has fewer values, stands for something else."""
@@ -39,41 +43,47 @@ def whose_rows(
 ) -> Owner | None:
     """Return the column that says whose a row is; None where each row is somebody else's, or nothing tells.
 
-    It repeats, and it is called after people; or it is a key, or looks like one, and what belongs to a person (name,
-    sex, date of birth) is the same in all its rows. A column that repeats and stands for many people at once, such as a
-    hospital, has several of these. One with gaps cannot be it, since a row without an owner may be anybody's.
+    It repeats, and it is called after people, or after what people have for themselves, such as an official number; or
+    it is a key, or looks like one, and what belongs to a person (name, sex, date of birth) is the same in all its rows.
+    A column that repeats and stands for many people at once, such as a hospital, has several of these. One with gaps
+    cannot be it, since a row without an owner may be anybody's.
     """
-    candidates = [profile for profile in profiles if _may_be(profile, guesses[profile.name])]
-    candidates.sort(key=lambda profile: (-_rank(profile.name), -profile.distinct))
-    comparable = [profile.name for profile in profiles if profile.kind != "other"]
     personal = [profile.name for profile in profiles if _is_personal(profile)]
+    candidates = [profile for profile in profiles if not profile.missing and _may_be(profile, guesses[profile.name])]
+    candidates.sort(key=lambda profile: (-belongs_to(profile.name), -profile.distinct))
     for candidate in candidates:
-        same = _same(engine, rows, candidate.name, [name for name in comparable if name in personal])
+        needed, least = NEEDED[belongs_to(candidate.name)]
+        others = [profile.name for profile in profiles if profile.name != candidate.name and profile.kind != "other"]
+        telling = [name for name in others if name in personal]
+        if len(telling) < needed:
+            continue
+        same = _same(engine, rows, candidate.name, telling)
         shown = [name for name in personal if same.get(name, 0) >= SAME]
-        needed, least = {2: (0, MOSTLY_SAME), 1: (1, SAME), 0: (2, SAME)}[_rank(candidate.name)]
         broken = [name for name in personal if name != candidate.name and same.get(name, 0) < least]
         if broken or len(shown) < needed:
             continue
         proof = f"; {_listed(shown)} stay{'s' * (len(shown) == 1)} the same in the rows of each" if shown else ""
         reason = f"says whose a row is: {candidate.distinct:,} people in {candidate.rows:,} rows{proof}"
-        constant = {name for name, share in _same(engine, rows, candidate.name, comparable).items() if share == 1}
+        constant = {name for name, share in _same(engine, rows, candidate.name, others).items() if share == 1}
         return Owner(candidate.name, candidate.distinct, reason, frozenset(constant))
     return None
 
 
+def perhaps_whose(profiles: Sequence[Profile], guesses: Mapping[str, Guess]) -> Profile | None:
+    """Return a column that repeats and is called after people, where none was found to say whose a row is."""
+    named = [each for each in profiles if belongs_to(each.name) == 3 and _may_be(each, guesses[each.name])]
+    return max(named, key=lambda profile: profile.distinct, default=None)
+
+
 def _may_be(profile: Profile, guess: Guess) -> bool:
-    """Whether a column repeats, for enough people, and holds no gaps, measurements or notes."""
-    is_told = _rank(profile.name) == 2
-    fewest, most = (FEW_VALUES, profile.rows - 1) if is_told else (FEWEST_PEOPLE, 0.95 * profile.rows)
+    """Whether a column repeats, for enough people, and holds no measurements or notes."""
+    sure = belongs_to(profile.name)
+    fewest, most = (FEW_VALUES, profile.present - 1) if sure == 3 else (FEWEST_PEOPLE, 0.95 * profile.present)
     repeats = fewest <= profile.distinct <= most and profile.rows <= MOST_ROWS * profile.distinct
-    is_key = _rank(profile.name) > 0 or guess.role == "identifier"
+    unnamed = not meanings_of(profile.name) and profile.distinct > LISTED
+    is_key = guess.role == "identifier" or sure == 1 or unnamed
     measured = profile.spread is not None and not profile.spread.whole
-    return repeats and is_key and not profile.missing and not measured and profile.kind in ("text", "number")
-
-
-def _rank(name: str) -> int:
-    """Return 2 for a name that tells people (`patient_id`), 1 for a key of anything (`id`), 0 for others."""
-    return 2 if tells_whose(name) else 1 if is_bare_key(name) else 0
+    return repeats and is_key and not measured and profile.kind in ("text", "number")
 
 
 def _is_personal(profile: Profile) -> bool:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ringfence.arrays import Longs
 from ringfence.draft.looks import DAY, GREATEST_SIZE, LEAST_SIZE, LONGEST_NUMBER, LOOKS, NUMBER, TIME_OF_DAY, UNPADDED
-from ringfence.draft.spellings import MOSTLY, read_days, recognize
+from ringfence.draft.spellings import MOSTLY, could_be_swapped, read_days, recognize
 from ringfence.rows.coded import coded, told_apart
 from ringfence.rows.engine import Engine
 from ringfence.rows.in_python import in_python
@@ -63,11 +63,11 @@ class Profile:
     `alone` counts rows whose value no other row has. `values` are the distinct values as labels with their numbers of
     rows, the commonest first, where they are at most `LISTED`. `look` is what at least nine tenths of the texts look
     like. `codes` is the system that most values are codes of, and how many rows have one; `formats` are those that
-    dates are written in, if not as 2024-03-31. The shares are of rows with a value: `contacts` of those in which a
-    telephone number or an e-mail address stands among letters, `sentences` of five or more words, `numbers` of numbers,
-    `amounts` of these and of numbers with a unit or marks. `others` are what stands among numbers that are most of a
-    column, the commonest first. `exact` counts rows that are alone with an amount,
-    `figures` those that are so with any text in which a digit stands.
+    dates are written in, if not as 2024-03-31, and `swappable` whether day and month could be the other way round. The
+    shares are of rows with a value: `contacts` of those in which a telephone number or an e-mail address stands among
+    letters, `sentences` of five or more words, `numbers` of numbers, `amounts` of these and of numbers with a unit or
+    marks. `others` are what stands among numbers that are most of a column, the commonest first. `exact` counts rows
+    that are alone with an amount, `figures` those that are so with any text in which a digit stands.
     """
 
     name: str
@@ -84,6 +84,7 @@ class Profile:
     look: str | None = None
     codes: tuple[CodeSystem, float] | None = None
     formats: tuple[str, ...] = ()
+    swappable: bool = False
     contacts: float = 0.0
     sentences: float = 0.0
     numbers: float = 0.0
@@ -355,6 +356,7 @@ def _profile(engine: Engine, counted: ibis.Table, name: str, holds: Any, total: 
         look=look,
         codes=recognized,
         formats=formats,
+        swappable=any(could_be_swapped(counts, form) for form in formats),
         contacts=int(found.get("contacts") or 0) / max(1, present),
         sentences=int(found.get("look free text") or 0) / max(1, present),
         numbers=numbers,

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from ringfence.draft.looks import HARMLESS_LOOKS
 from ringfence.draft.page import share
 from ringfence.draft.profile import LISTED, Profile, Spread
-from ringfence.draft.words import BARE_WEIGHTS, OF_BODIES, ColumnMeaning, Nature, is_bare_key, meanings_of, words_of
+from ringfence.draft.words import (
+    BARE_WEIGHTS,
+    OF_BODIES,
+    ColumnMeaning,
+    Nature,
+    is_bare,
+    is_bare_key,
+    meanings_of,
+    words_of,
+)
 from ringfence.spec.attributes import Role
 
 FEW_ROWS = 50
@@ -34,6 +43,11 @@ LEAST_KILOGRAMS = 15
 """Where all weights are below this, they are not people's: those of a survey are about 1."""
 
 IN_RANGES = "published in ranges"
+
+WHOLE = (
+    "many whole numbers, such as postcodes, years or keys have; make it sensitive if nobody else knows them, an"
+    " identifier if they stand for somebody"
+)
 
 MARKED = (
     "numbers with a unit or marks that are not read as numbers, so exact that whoever knows one finds the person: left"
@@ -77,9 +91,11 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if meaning is not None and meaning.role == "identifier":
         return _identifier(meaning.reason)
     if column.present == 0:
-        named = next((each for each in meanings_of(column.name) if each.role == "identifier"), None)
-        if named is not None:  # the next table may have some
-            return Guess("identifier", f"{named.reason}; has no values here", fallback=0)
+        named = next(iter(meanings_of(column.name)), None)
+        if named is not None:
+            return Guess(
+                "identifier", f"{named.reason}; has no values here, but the next table may have some", fallback=0
+            )
         return Guess("insensitive", "has no values", fallback=0)
     if column.codes is not None and column.codes[0] == "ipv4":
         return _identifier(f"{share(column.codes[1])} of the values are IP addresses, which lead to people")
@@ -98,6 +114,9 @@ def guess_role(column: Profile) -> Guess:  # noqa: PLR0911, PLR0912  one rule af
     if meaning is not None and meaning.role == "sensitive" and not singles_out(column, meaning.nature):
         return Guess("sensitive", meaning.reason, meaning.nature, fallback=2)
     if column.distinct == 1 and column.missing == 0:
+        note = next((each for each in meanings_of(column.name) if each.key == "note"), None)
+        if note is not None and column.kind == "text":
+            return Guess("identifier", f"{note.reason}: the same here, but the next table may differ", fallback=0)
         return Guess("insensitive", "the same in every row, so it tells nobody apart", fallback=0)
     if meaning is not None and meaning.role == "sensitive":
         reason = f"{meaning.reason}, but so exact that whoever knows it finds the person"
@@ -144,6 +163,8 @@ def _by_values(column: Profile) -> Guess:
         return Guess("identifier", "nearly every row has a value of its own", fallback=1)
     if spread is not None and singles_out(column):
         return Guess("quasi", f"a number so exact that whoever knows it finds the person: {IN_RANGES}", topic="number")
+    if spread is not None and spread.whole and column.distinct > LISTED:
+        return Guess("quasi", f"{WHOLE}: {IN_RANGES}")
     if spread is not None and column.distinct > LISTED:
         reason = "a measurement with many values; make it quasi if anybody else may know it, since it is published"
         return Guess("sensitive", reason, fallback=2)
@@ -182,7 +203,9 @@ def _fits(meaning: ColumnMeaning, column: Profile) -> bool:  # noqa: PLR0911  on
             return not fractions and (is_bare_key(column.name) or column.nearly_unique or often)
         case "person":
             return not fractions and is_bare_key(column.name) and (column.nearly_unique or column.distinct > FEW_VALUES)
-        case "contact" | "address" | "account" | "official" | "online":
+        case "device" if not is_bare(column.name, meaning):
+            return False
+        case "contact" | "address" | "account" | "official" | "online" | "device":
             return not fractions and (column.distinct > FEW_VALUES or column.rows < FEW_ROWS)  # not yes, no, unknown
     return True
 

@@ -44,9 +44,11 @@ MEANINGS = (
         identificador, identificativo, sleutel, index, pseudonym"""),
     _meaning("person", "identifier", "stands for one person or record", "category", 0, """
         person, patient, customer, client, user, member, employee, student, pupil, citizen, subject, participant,
-        respondent, insured, donor, applicant, record, row, case, kunde, kunden, patienten, personen, mitarbeiter,
-        mitglied, schueler, schuler, salarie, etudiant, paciente, cliente, empleado, estudiante, paziente, dipendente,
-        studente, klant, medewerker"""),
+        respondent, insured, donor, applicant, policyholder, policy holder, claimant, beneficiary, enrollee, borrower,
+        passenger, resident, inmate, voter, record, row, case, kunde, kunden, patienten, personen, mitarbeiter,
+        mitglied, schueler, schuler, teilnehmer, proband, probanden, versicherter, versicherten, salarie, etudiant,
+        eleve, assure, beneficiaire, paciente, cliente, empleado, estudiante, alumno, asegurado, paziente, dipendente,
+        studente, assicurato, klant, medewerker, deelnemer, verzekerde"""),
     _meaning("contact", "identifier", "reaches a person", "category", 1, """
         email, e mail, mail, phone, telephone, mobile, mobile number, cell, fax, telefon, handy, mobil, mobilnummer,
         courriel, portable, correo, telefono, movil, cellulare, telefoon, mobiel"""),
@@ -64,8 +66,10 @@ MEANINGS = (
         nif, nie, pasaporte, codice fiscale, passaporto, bsn, paspoort, burgerservicenummer, personnummer, license
         plate, kennzeichen"""),
     _meaning("online", "identifier", "is a trace of a person or a device", "category", 1, """
-        ip, url, username, user name, login, nickname, device id, mac address, cookie, imei, photo, signature,
-        benutzername, benutzer, unterschrift, utilisateur, usuario, utente, gebruiker"""),
+        ip, url, photo, signature, unterschrift"""),
+    _meaning("device", "identifier", "is a device or a login of a person", "category", 1, """
+        device, username, user name, login, nickname, mac address, cookie, imei, imsi, msisdn, benutzername, benutzer,
+        utilisateur, usuario, utente, gebruiker"""),
     _meaning("note", "identifier", "notes, which may hold names, telephone numbers or anything else", "category", 4, """
         note, notes, comment, comments, remark, remarks, memo, free text, freetext, message, annotation, narrative,
         observation, bemerkung, bemerkungen, anmerkung, anmerkungen, kommentar, notiz, notizen, freitext, hinweis,
@@ -167,6 +171,18 @@ OF_BODIES = {
 
 KEYS, PEOPLE = (next(meaning.words for meaning in MEANINGS if meaning.key == key) for key in ("key", "person"))
 
+ABBREVIATED = (
+    "pat", "pt", "cust", "emp", "pers", "kd", "subj", "usubj", "bene", "enrol", "indiv", "individual", "personal",
+    "mitglieds", "staff", "worker", "child", "mother", "father", "parent", "driver", "player", "guest", "visitor",
+)  # fmt: skip
+"""Words that are about people where a key stands beside them: `cust_no`, and not `personal loan`."""
+
+PARTS_OF_PEOPLE = tuple(part for phrase in PEOPLE if " " in phrase for part in phrase.split())
+"""The words of those that are two."""
+
+OF_ONE = {"official": 3, "contact": 2, "account": 2, "device": 2}
+"""What somebody has for himself, by meaning, and how surely: a telephone number may be that of a family."""
+
 
 def words_of(name: str) -> list[str]:
     """Return the words of a column's name, in lower case and without accents.
@@ -176,7 +192,8 @@ def words_of(name: str) -> list[str]:
     """
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
     plain = "".join(c for c in unicodedata.normalize("NFKD", apart.casefold()) if not unicodedata.combining(c))
-    whose = re.sub(rf"\b({'|'.join(PEOPLE)})({'|'.join(KEYS)})\b", r"\1 \2", plain)
+    plain = plain.replace("n°", "no ")
+    whose = re.sub(rf"\b({'|'.join((*PEOPLE, *ABBREVIATED))})({'|'.join(KEYS)})\b", r"\1 \2", plain)
     return [word for word in re.split(r"[\W\d_]+", whose) if word]
 
 
@@ -204,10 +221,33 @@ def meanings_of(name: str) -> tuple[ColumnMeaning, ...]:
 def is_bare_key(name: str) -> bool:
     """Whether a name says no more than that its values are keys, or whose: `id`, `patient_no`, `Kundennummer`.
 
-    >>> is_bare_key("id"), is_bare_key("customer_id"), is_bare_key("hospital_id")
-    (True, True, False)
+    >>> is_bare_key("id"), is_bare_key("customer_id"), is_bare_key("cust_id"), is_bare_key("hospital_id")
+    (True, True, True, False)
     """
-    return all(word in KEYS or word.removesuffix("s") in PEOPLE for word in words_of(name))
+    words = words_of(name)
+    whose = (*PEOPLE, *PARTS_OF_PEOPLE, *(ABBREVIATED if {*words} & {*KEYS} else ()))
+    return all(word in KEYS or word.removesuffix("s") in whose or word in whose for word in words)
+
+
+def is_bare(name: str, meaning: ColumnMeaning) -> bool:
+    """Whether a name says no more than what it means, and that it is a key: `account_no`, not `account_balance`."""
+    parts = {part for phrase in meaning.words for part in phrase.split()}
+    return {*words_of(name)} <= {*parts, *KEYS}
+
+
+def belongs_to(name: str) -> int:
+    """Return how surely a column with this name has a value for each person: 3 where it is called after people
+    (`patient_id`) or official, 2 for what people mostly have for themselves (`email`), 1 for a key of anything (`id`),
+    0 for others.
+
+    >>> belongs_to("cust_no"), belongs_to("MRN"), belongs_to("email"), belongs_to("id"), belongs_to("account balance")
+    (3, 3, 2, 1, 0)
+    """
+    if tells_whose(name):
+        return 3
+    meant = next(iter(meanings_of(name)), None)
+    sure = OF_ONE.get(meant.key, 0) if meant is not None and is_bare(name, meant) else 0
+    return max(sure, int(is_bare_key(name)))
 
 
 def tells_whose(name: str) -> bool:
@@ -216,8 +256,9 @@ def tells_whose(name: str) -> bool:
     >>> tells_whose("patient"), tells_whose("Kundennummer"), tells_whose("id"), tells_whose("case_id")
     (True, True, False, False)
     """
-    whose = {word.removesuffix("s") for word in words_of(name)} & {*PEOPLE} - {"record", "row", "case"}
-    return is_bare_key(name) and bool(whose)
+    words = words_of(name)
+    whose = {*words, *(word.removesuffix("s") for word in words)} & {*PEOPLE, *PARTS_OF_PEOPLE, *ABBREVIATED}
+    return is_bare_key(name) and bool(whose - {"record", "row", "case"})
 
 
 def _matches(words: list[str], phrases: tuple[str, ...]) -> Iterator[str]:

@@ -111,8 +111,8 @@ class InMemory(Engine):
         return found
 
     def _combined_again(self, cells: pa.Table) -> Combinations:
-        """Return which rows of a table have the same: as it was found, if these are the cells that were counted. That is
-        seen at once where they lie in the same place."""
+        """Return which rows of a table have the same: as it was found, if these are the cells that were counted.
+        That is seen at once where they lie in the same place."""
         if self._combined is not None:
             last, found = self._combined
             names = cells.column_names
