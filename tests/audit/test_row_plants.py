@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -359,3 +359,16 @@ def test_moments_that_are_published_as_they_are_need_no_other_spelling(tmp_path:
     attributes = {"seen": {"role": "quasi", "order": "numeric", "hierarchy": "flat"}}
     spec = rf.Spec(attributes=attributes, privacy={"k": 2}, method={"name": "levels", "levels": {"seen": 0}})
     assert rf.audit(rf.anonymize(pa.table({"seen": seen}), spec).save(tmp_path, "csv", report=False), spec).ok
+
+
+@pytest.mark.parametrize("attribute", [{"hierarchy": {"fanout": 2}}, {"scheme": "ordered"}, {"scheme": "set"}])
+@pytest.mark.parametrize("missing", [[], [None] * 2])
+def test_times_on_a_line_are_read_alone_where_none_stands_in_a_range(
+    attribute: dict[str, Any], missing: list[None], tmp_path: Path
+) -> None:
+    """Of a column of times that is to be on a line, a release may have single times, which are no numbers."""
+    times = pa.table(
+        {"at": pa.array([time(8, 15)] * 2 + [time(12)] * 2 + [time(21, 5)] * 2 + missing, pa.time64("us"))}
+    )
+    spec = rf.Spec(attributes={"at": {"role": "quasi", "order": "numeric", **attribute}}, privacy={"k": 2})
+    assert rf.audit(rf.anonymize(times, spec).save(tmp_path, "csv", report=False), spec).ok

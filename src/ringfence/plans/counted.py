@@ -11,7 +11,7 @@ people or more where people count; what fewer have is counted together:
 
 So the lines are about different rows, and about all of them: nothing of fewer than k comes out by taking lines from
 each other or from the whole. No value is named that fewer than k have: ranges end at the roundest point between two
-values, and a line tells nothing of which values below it occur.
+values, and a line tells nothing of which values below it occur. Only ranges over a listed order end at values of it.
 
 Why the promise stays (docs/promise.md says it in full): the adversary of k knows the quasi-identifiers of everyone, and
 may as well know who is in which class. The counts follow from that, so that they tell them nothing; whoever knows less

@@ -5,6 +5,7 @@ label and is left out, and so are classes that the plan suppresses and those wit
 models the plan's own rows were the measure, so that what comes out is to be audited.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ringfence.errors import SpecError
@@ -15,6 +16,17 @@ from ringfence.spec import Spec
 
 NONE = f"{OWN} none"
 """What a missing value is compared as: a text that no data has."""
+NUMBERS = ("double%", "real", "float", "numeric%", "decimal%")
+"""Types whose values may have needless zeros as text, as DuckDB and PostgreSQL call them."""
+NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
+SPELLINGS = (
+    ("^[+]", ""),
+    ("^(-?)[.]", r"\10."),
+    ("^(-?)0+([0-9])", r"\1\2"),
+    ("([.][0-9]*[1-9])0+$|[.]0*$", r"\1"),
+    ("^-0$", "0"),
+)
+"""What is done to a number as text, one after the other, to spell it as leaves are: 020, 20.0 and +20 are 20."""
 
 
 def as_sql(plan: GlobalPlan, table: str, target: str) -> str:
@@ -46,11 +58,18 @@ def as_sql(plan: GlobalPlan, table: str, target: str) -> str:
         if attribute.role != "identifier":
             shown[name] = f"l{names.index(name)}.l" if recoded else _as_it_is(f"t.{_name(name)}", words)
     lists = [_labels(f"l{place}", column) for place, column in enumerate(plan.columns.values())]
+    plain = {
+        name: _plain(f"t.{_name(name)}", words, column, numeric=spec.attributes[name].numeric)
+        for name, column in plan.columns.items()
+    }
     joins = [
-        f"  JOIN l{place} ON l{place}.v = COALESCE({_plain(f't.{_name(name)}', words)}, {_text(NONE)})"
-        for place, name in enumerate(names)
+        f"  JOIN l{place} ON l{place}.v = COALESCE({plain[name]}, {_text(NONE)})" for place, name in enumerate(names)
     ]
-    complete = [f"{_plain(f't.{_name(name)}', words)} IS NOT NULL" for name in plan.complete]
+    complete = [
+        f"{plain.get(name) or _without(f'CAST(t.{_name(name)} AS VARCHAR)', words)} IS NOT NULL"
+        for name in plan.complete
+    ]
+    conditions = [*complete, *_anti(plan)]
     quasi = ", ".join(map(_name, names))
     size = _name(f"{OWN} rows")
     return "\n".join(
@@ -61,12 +80,11 @@ def as_sql(plan: GlobalPlan, table: str, target: str) -> str:
             f"  SELECT {', '.join(f'{cell} AS {_name(name)}' for name, cell in shown.items())}",
             f"  FROM {_whole(table)} AS t",
             *joins,
-            *([f"  WHERE {' AND '.join(complete)}"] if complete else []),
+            *([f"  WHERE {' AND '.join(conditions)}"] if conditions else []),
             "),",
             f"counted AS (SELECT *, COUNT(*) OVER (PARTITION BY {quasi}) AS {size} FROM recoded)",
             f"SELECT {', '.join(map(_name, shown))} FROM counted",
             f"WHERE {size} >= {spec.k}",
-            *_anti(plan),
             "ORDER BY gen_random_uuid();",
         ]
     )
@@ -115,15 +133,37 @@ def _failing(plan: GlobalPlan) -> list[str]:
 def _anti(plan: GlobalPlan) -> list[str]:
     if not plan.suppressed:
         return []
-    same = " AND ".join(
-        f"c{place} = COALESCE(CAST({_name(name)} AS VARCHAR), {_text(NONE)})" for place, name in enumerate(plan.columns)
-    )
-    return [f"  AND NOT EXISTS (SELECT 1 FROM failing WHERE {same})"]
+    same = " AND ".join(f"c{place} = COALESCE(l{place}.l, {_text(NONE)})" for place in range(len(plan.columns)))
+    return [f"NOT EXISTS (SELECT 1 FROM failing WHERE {same})"]
 
 
-def _plain(cell: str, words: Sequence[str]) -> str:
-    """Return a cell as text, missing where it stands for a missing value."""
-    text = f"CAST({cell} AS VARCHAR)"
+def _are_numbers(column: ColumnPlan) -> bool:
+    """Whether all leaves are numbers: the column of a table may then be one of floats or decimals."""
+    return all(leaf is None or NUMBER.fullmatch(leaf) for leaf in column.leaves)
+
+
+def _plain(cell: str, words: Sequence[str], column: ColumnPlan, *, numeric: bool) -> str:
+    """Return a cell as text, missing where it stands for a missing value.
+
+    Numbers are spelled as leaves are: in a column of floats or decimals, and of `numeric` attributes in text as well.
+    Other text may be codes, which differ by their zeros. What is published as it stands shows its spelling to
+    everybody: of that, text has to be spelled as the leaf is, and -0 is not taken for 0.
+    """
+    text = _without(f"CAST({cell} AS VARCHAR)", words)
+    if not _are_numbers(column):
+        return text
+    spelled = text
+    for pattern, instead in SPELLINGS[: -1 if column.changes_nothing else None]:
+        spelled = f"REGEXP_REPLACE({spelled}, {_text(pattern)}, {_text(instead)})"
+    spelled = _without(spelled, [word for word in words if word])
+    if numeric and not column.changes_nothing:
+        return spelled
+    kinds = " OR ".join(f"CAST(PG_TYPEOF({cell}) AS VARCHAR) LIKE {_text(kind)}" for kind in NUMBERS)
+    return f"CASE WHEN {kinds} THEN {spelled} ELSE {text} END"
+
+
+def _without(text: str, words: Sequence[str]) -> str:
+    """Return a text, missing where it is one of some words."""
     for word in words:
         text = f"NULLIF({text}, {_text(word)})"
     return text

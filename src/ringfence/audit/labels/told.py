@@ -48,7 +48,7 @@ def told_measures(
     shown = {name: [*labels.get(name, ()), *lines.get(name, ())] for name in spec.of_role("quasi")}
     on_a_line = {name: spec.attributes[name].numeric for name in labels}
     spec = spec.with_dates([name for name in labels if _are_dates(shown[name], on_a_line=on_a_line[name])])
-    spec = spec.with_dates([name for name in labels if _kinds(shown[name], is_clock)[0]], CLOCK)
+    spec = spec.with_dates([name for name in labels if _are_times(shown[name], on_a_line=on_a_line[name])], CLOCK)
     spec = spec.with_dates(
         [
             name
@@ -98,8 +98,13 @@ def _of_intervals(tree: Tree | None) -> bool:
 
 def _are_dates(labels: Iterable[str], *, on_a_line: bool) -> bool:
     """Whether labels are dates, ranges and sets of dates; and one is a range at least, unless they are on a line."""
-
     ranges, others = _kinds(labels, _is_day if on_a_line else _is_spelled_day)
+    return ranges > 0 or (on_a_line and others > 0)
+
+
+def _are_times(labels: Iterable[str], *, on_a_line: bool) -> bool:
+    """Whether labels are times of day, ranges and sets of these, in the same way."""
+    ranges, others = _kinds(labels, is_clock)
     return ranges > 0 or (on_a_line and others > 0)
 
 
