@@ -133,7 +133,7 @@ CASES: dict[str, list[ErrorCase]] = {
             ("[attributes.illness]", 'boundary = ["Est"]\n[attributes.illness]'),
         ),
         ErrorCase("A level above the hierarchy", ("k = 2", 'k = 2\n[method]\nname = "levels"\nlevels = { age = 7 }')),
-        ErrorCase("A key that the method does not look at", ("k = 2", "k = 2\n[method]\nseed = 7")),
+        ErrorCase("A key that the method does not look at", ("k = 2", 'k = 2\n[method]\neffort = "best"')),
         ErrorCase(
             "A loss that the method cannot keep small",
             ("k = 2", 'k = 2\n[method]\nname = "local"\nmetric = "dm"'),

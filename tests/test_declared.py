@@ -100,6 +100,8 @@ SET: dict[str, Any] = {
     "max_group": 50_000, "shards": 1, "time_limit": 60, "seed": 0,
 }  # fmt: skip
 """A value of each key of [method] that says no more than what is done anyway, where that can be said."""
+ANYWAY = ("suppression", "seed", "time_limit", "metric")
+"""Keys that any method may be asked for."""
 
 
 def promise_of(method: MethodTraits) -> dict[str, Any]:
@@ -115,13 +117,19 @@ def given(method: MethodTraits, **keys: Any) -> rf.Spec:
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_key_that_a_method_does_not_look_at_is_refused(method: MethodTraits) -> None:
-    check_available(given(method, suppression=0))  # a limit, which is kept where nothing is suppressed, too
-    for key in {*SET} - {*method.options, "suppression"}:
+    for key in {*SET} - {*method.options, *ANYWAY}:
         takers = [name for name, other in METHODS.items() if key in other.options]
         with pytest.raises(SpecError, match=rf"^method\.{key} = .* {method.name!r} does not look at it") as refusal:
             check_available(given(method, **{key: SET[key]}))
         assert ", ".join(takers) in str(refusal.value)
         check_available(given(method, **{key: None}))  # as if it were not there
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_what_holds_of_every_method_may_be_asked_of_it(method: MethodTraits) -> None:
+    """Nothing suppressed where nothing is, the same again where nothing is drawn; every loss is measured."""
+    metric = (method.losses or ("dm",))[0]
+    check_available(given(method, suppression=0, seed=7, time_limit=60, metric=metric))
 
 
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
@@ -131,7 +139,7 @@ def test_a_key_that_a_method_looks_at_may_be_set(method: MethodTraits) -> None:
     assert {*SET} == {*MethodTable.model_fields} - {"name", "levels"}
 
 
-@pytest.mark.parametrize("method", [each for each in METHODS.values() if "metric" in each.options and each.losses])
+@pytest.mark.parametrize("method", [each for each in METHODS.values() if each.losses])
 def test_a_loss_that_a_method_cannot_keep_small_is_refused(method: MethodTraits) -> None:
     for metric in METRICS:
         spec = given(method, metric=metric)

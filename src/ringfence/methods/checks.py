@@ -16,6 +16,10 @@ JUDGED_ONLY = tuple(key for key, model in MODELS.items() if not model.promised)
 """Promises that the audit judges and that no method makes."""
 
 
+KEPT_ANYWAY = ("name", "suppression", "seed", "time_limit")
+"""Keys that say what must hold: of a method that suppresses nothing, draws nothing or searches for nothing, it does."""
+
+
 def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -> None:
     """Refuse what later versions will do, naming it."""
     _check_kind(spec)
@@ -56,22 +60,23 @@ def check_available(spec: Spec, *, promised: bool = True, force: bool = False) -
 def _check_keys(spec: Spec) -> None:
     """Refuse keys of [method] that were set, and that the method never looks at: who sets one takes it to do something.
 
-    Where methods are compared, each takes what it looks at. A limit to what is suppressed is kept by those, too, that
-    suppress nothing, and audits hold it against every release.
+    Where methods are compared, each takes what it looks at. Some keys are kept also by methods that need not look at
+    them (`KEPT_ANYWAY`), and every loss is measured of all releases: only one that a method cannot keep small is
+    refused.
     """
     method = spec.method
     for key in MethodTable.model_fields:  # in the order of the reference
         value = getattr(method, key)
-        if key in ("name", "suppression") or key not in method.model_fields_set or value is None:
+        if key in KEPT_ANYWAY or key not in method.model_fields_set or value is None:
             continue
         said = f"method.{key} = {_as_toml(value)}"
         takers = [name for name, other in METHODS.items() if key in other.options]
-        if key not in method.traits.options:
+        if key not in method.traits.options and key != "metric":
             several = "methods" if len(takers) > 1 else "method"
             raise SpecError(
                 f"{said} is for the {several} {listed(takers)}; {method.name!r} does not look at it: leave it out"
             )
-        if key == "metric" and value != method.minimized:
+        if key == "metric" and method.traits.losses and value not in method.traits.losses:
             raise SpecError(
                 f"{said}: the method {method.name!r} cannot keep it small; allowed: {listed(method.traits.losses)}"
             )

@@ -329,7 +329,7 @@ def test_runs_save_certificates_that_can_be_checked(
 def test_other_methods_refuse_the_dual_bound(name: str) -> None:
     case = people_case()
     takers = "ring, local, hilbert, mondrian"
-    with pytest.raises(rf.errors.SpecError, match=f"'dual' is for the methods {takers}, not '{name}'"):
+    with pytest.raises(rf.errors.SpecError, match=f"'dual' is for the methods {takers}; '{name}' does not"):
         rf.anonymize(case.table, with_parts(case.spec, privacy={"k": 4}, method={"name": name, "bound": "dual"}))
 
 
