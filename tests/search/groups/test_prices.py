@@ -1,8 +1,11 @@
 """Prices of values: what a reader counts too often, and what rows pay, against plain Python."""
 
+import random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,3 +136,23 @@ def test_a_release_made_for_use_answers_counts_better() -> None:
     assert found["use"][0].singles < 0.4 * found["glm"][0].singles
     assert found["use"][1]["use"] < found["glm"][1]["use"]
     assert found["use"][1]["glm"] > found["glm"][1]["glm"]
+
+
+def test_what_is_told_is_what_groups_lose_without_prices() -> None:
+    """Prices may be paid or given back: with them in it, the best so far could rise, or be less than nothing."""
+    draw = random.Random(2)
+    columns = {
+        "age": [draw.randrange(18, 90) for _ in range(2000)],
+        "town": [draw.choice("abcdef") for _ in range(2000)],
+    }
+    spec = rf.Spec(
+        attributes={"age": {"role": "quasi", "order": "numeric"}, "town": {"role": "quasi", "hierarchy": "flat"}},
+        privacy={"k": 5},
+        method={"name": "local", "metric": "use", "seed": 3},
+    )
+    told: list[float] = []
+    with patch("ringfence.search.progress.REPORT_EVERY", -1.0):
+        rf.anonymize(pa.table(columns), spec, listener=lambda event: told.append(event.best) if event.best else None)
+    assert len(told) > 10
+    assert told == sorted(told, reverse=True)
+    assert told[-1] > 0

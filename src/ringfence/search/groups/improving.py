@@ -307,7 +307,10 @@ class Improver:
 
             self._work(threads, shares, work)
             done += each
-            if prices is not None or self.cost < best_cost:
+            if prices is not None:
+                self.refresh(self.space)  # what is told is what groups lose, without what is paid for values
+                best_cost, best = min(best_cost, self.cost), self.places.homes.copy()
+            elif self.cost < best_cost:
                 best_cost, best = self.cost, self.places.homes.copy()
             self._tell(watch, each, total, best_cost)
         return best
