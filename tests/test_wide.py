@@ -20,7 +20,7 @@ import ringfence as rf
 from benchmarks.check import counted
 from benchmarks.wide import METHODS, asked, people, run, stated
 from ringfence.errors import SpecError
-from ringfence.rows import duckdb
+from ringfence.rows import duckdb_views
 
 FEW, MORE, MOST = 40, 80, 160
 
@@ -82,7 +82,7 @@ def test_columns_that_come_along_stay_what_they_are(
     table = pa.table({**{name: people(9)[name] for name in people(9).column_names}, **odd, **who})
     left = []
     for many in (1, 1000):
-        monkeypatch.setattr(duckdb, "MANY", many)
+        monkeypatch.setattr(duckdb_views, "MANY", many)
         run(tmp_path, method, table, **more)
         released = pq.read_table(tmp_path / "out" / "public" / "release.parquet")
         left.append(released.sort_by("number").drop_columns(["age", "town"]))

@@ -1,7 +1,7 @@
 """The engine of DuckDB: files and tables in memory, counted and rewritten on one machine."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from ringfence.rows.duckdb_sql import (
     variable,
 )
 from ringfence.rows.duckdb_types import hand_over, known_schema, learn, take_back
+from ringfence.rows.duckdb_views import Views
 from ringfence.rows.duckdb_words import first_sentence, is_interruption, literal, paths, quoted, saying
 from ringfence.rows.engine import as_released, plain_schema
 from ringfence.rows.formats import BASKETS, TEXT
@@ -48,14 +49,11 @@ NAME = "table "
 """How the names begin that tables are given, in the order in which they come."""
 BATCH = 100_000
 """How many rows are handed out at a time."""
-MANY = 30
-"""Columns that are not looked at come along as one if they are so many."""
-OTHERS = "ringfence_others"
 TEXT_CELL = 4
 """As much memory as so many cells that are numbers is what one of text takes, about."""
 
 
-class DuckDB(InMemory):
+class DuckDB(InMemory, Views):
     """A DuckDB connection that lives for one job: it holds views of the sources, and small tables to join with. No
     other job uses its database meanwhile.
 
@@ -313,33 +311,6 @@ class DuckDB(InMemory):
             finally:
                 file.unlink()
         return Repeated.of(table, times) if table.num_rows == len(times) else None
-
-    def named(self, rows: ibis.Table) -> ibis.Table:
-        """Return rows as a view, unless they have a name."""
-        if isinstance(rows.op(), ops.DatabaseTable):
-            return rows
-        with self.blaming():
-            return self._view(self._statement(rows), rows.schema())
-
-    def apart(
-        self, rows: ibis.Table, looked_at: Collection[str], work: Callable[[ibis.Table], ibis.Table]
-    ) -> ibis.Table:
-        """Return what becomes of rows by some work; columns that it does not look at are a structure meanwhile, if they
-        are many. It is taken apart again by the last statement, so that Ibis has them in no other."""
-        kinds, others = dict(rows.schema()), [name for name in rows.columns if name not in looked_at]
-        if len(others) < MANY:
-            return work(rows)
-        alone = {name: kind for name, kind in kinds.items() if name in looked_at}
-        packed = f"struct_pack({', '.join(f'{quoted(name)} := {quoted(name)}' for name in others)}) AS {OTHERS}"
-        done = work(self._shown(rows, [*map(quoted, alone), packed], {**alone, OTHERS: dt.unknown}))
-        became = {name: kind for name, kind in done.schema().items() if name != OTHERS}
-        parts = [f"{OTHERS}.{quoted(name)} AS {quoted(name)}" for name in others]
-        return self._shown(done, [*map(quoted, became), *parts], became | {name: kinds[name] for name in others})
-
-    def _shown(self, rows: ibis.Table, columns: Sequence[str], kinds: Mapping[str, dt.DataType]) -> ibis.Table:
-        """Return some columns of rows, in words of SQL, which are of these kinds."""
-        with self.blaming():
-            return self._view(f"SELECT {', '.join(columns)} FROM ({self._statement(rows)})", ibis.schema(kinds))
 
     def keep(self, rows: ibis.Table) -> ibis.Table:
         """Carry an expression out and keep its rows: what is random in it has then been drawn once and for all."""
