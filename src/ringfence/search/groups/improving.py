@@ -291,6 +291,8 @@ class Improver:
                 pace = done / max(watch.seconds - begun, 1e-9)
                 each = max(1, min(each, int(pace * (watch.time_limit - watch.seconds) / (TURNS - turn))))
             if prices is not None:
+                self.refresh(self.space)  # what is told is what groups lose, without what is paid for values
+                best_cost = min(best_cost, self.cost)
                 space, asked = self.with_prices(prices.risen(self.places)), self._asked._replace(priced=True)
                 self.refresh(space)
             shares = self._divided(turn)
@@ -308,8 +310,7 @@ class Improver:
             self._work(threads, shares, work)
             done += each
             if prices is not None:
-                self.refresh(self.space)  # what is told is what groups lose, without what is paid for values
-                best_cost, best = min(best_cost, self.cost), self.places.homes.copy()
+                best = self.places.homes.copy()
             elif self.cost < best_cost:
                 best_cost, best = self.cost, self.places.homes.copy()
             self._tell(watch, each, total, best_cost)
