@@ -25,6 +25,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         yield _drafted("pupils", pupils(into))
         yield _drafted("census", census_income(folder).slice(0, 50_000))
         yield _drafted("42 columns", wide())
+        yield from _surveyed(survey())
 
 
 def _drafted(name: str, source: Any) -> dict[str, Any]:
@@ -49,6 +50,43 @@ def _drafted(name: str, source: Any) -> dict[str, Any]:
         "hidden at most": round(hidden / release.census.rows, 4),
         "detail lost": {attribute: round(share, 3) for attribute, share in lost.items()},
     }
+
+
+def _surveyed(table: pa.Table, seconds: int = 15) -> Iterator[dict[str, Any]]:
+    """Yield what is lost and miscounted of a survey, as drafted, and where the order of its answers is not known."""
+    parts = rf.draft(table).model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+    parts["method"]["time_limit"] = seconds
+    bare = {name: {"role": "quasi", "hierarchy": "flat"} for name in ANSWERS}
+    for what, attributes in (("on their scales", {}), ("as words", bare)):
+        release = rf.anonymize(table, rf.Spec(**{**parts, "attributes": {**parts["attributes"], **attributes}}))
+        assert release.use is not None
+        hidden = sum(column.to_pylist().count("*") for column in release.table.columns)
+        off = round(release.use.release.queries, 4)
+        yield {
+            "table": "survey",
+            "answers": what,
+            "glm": round(release.metrics["glm"], 4),
+            "counts off by": off,
+            "cells hidden": hidden,
+        }
+
+
+ANSWERS = ["q1", "q2", "q3", "q4", "reads", "sports"]
+
+
+def survey(rows: int = 5_000) -> pa.Table:
+    """Return a survey: four answers that depend on one opinion, and two frequencies that depend on age."""
+    draw = random.Random(11)
+    scale = ["strongly disagree", "disagree", "neutral", "agree", "strongly agree"]
+    often = ["never", "rarely", "sometimes", "often", "always"]
+    found = []
+    for _ in range(rows):
+        age, opinion = draw.randrange(18, 80), draw.gauss(0, 1)
+        agrees = [scale[max(0, min(4, int(2.5 + opinion + draw.gauss(0, 0.8))))] for _ in range(4)]
+        does = [often[max(0, min(4, int(2 + 0.03 * (age - 45) + draw.gauss(0, 1))))] for _ in range(2)]
+        found.append((age, draw.choice("fm"), draw.choice(["North", "South", "East", "West"]), *agrees, *does))
+    names = ["age", "sex", "region", *ANSWERS]
+    return pa.table({name: list(column) for name, column in zip(names, zip(*found, strict=True), strict=True)})
 
 
 def pupils(into: Path, rows: int = 2_000) -> Path:
